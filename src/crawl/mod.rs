@@ -42,8 +42,8 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{page::Timestamp, state::Restored};
-use frontier::{Clock, Frontier, Limits, Order, Step};
-use politeness::Signal;
+use frontier::{Clock, Frontier, Idle, Limits, Order, Step};
+use politeness::RequestEnd;
 use recorder::{Recorder, Request, Start, Update};
 use worker::{Finished, RecorderGone, Worker};
 
@@ -247,11 +247,11 @@ impl Loop {
         let mut is_out = false;
         loop {
             let stopping = is_out || self.recorder_gone || stop.is_cancelled();
-            let next = if stopping { Step::Done } else { self.start_tasks() };
+            let idle = if stopping { Idle::Done } else { self.start_tasks() };
             let publish_at = self.publish();
-            let is_idle = self.tasks.is_empty() && self.outbox.is_empty();
+            let nothing_runs = self.tasks.is_empty() && self.outbox.is_empty();
             let mut retry_at = None;
-            if matches!(next, Step::Done) && is_idle {
+            if idle == Idle::Done && nothing_runs {
                 match self.nothing_left(stopping, &mut is_out) {
                     ControlFlow::Continue(at) => retry_at = at,
                     ControlFlow::Break(()) => break,
@@ -260,9 +260,9 @@ impl Loop {
             if stopping {
                 self.stop_by.get_or_insert_with(|| Instant::now() + STOP_TIME);
             }
-            let due = match next {
-                Step::Wait(instant) => Some(Instant::from_std(instant)),
-                _ => self.stop_by,
+            let due = match idle {
+                Idle::Until(instant) => Some(Instant::from_std(instant)),
+                Idle::Blocked | Idle::Done => self.stop_by,
             };
             let wake_at = due.into_iter().chain(publish_at).chain(retry_at).min();
             let timer = async {
@@ -329,13 +329,10 @@ impl Loop {
         }
     }
 
-    /// Starts everything that may be started now. Returns the step that remains: to wait, or that nothing is left.
-    fn start_tasks(&mut self) -> Step {
+    /// Starts everything that may be started now. Returns how long nothing more can be done.
+    fn start_tasks(&mut self) -> Idle {
         while self.frontier.in_flight() < self.concurrency {
             match self.frontier.next(Instant::now().into_std()) {
-                Step::Fetch(task) if task.over_budget => {
-                    self.outbox.push_back(Request::OverBudget(task));
-                }
                 Step::Fetch(task) => {
                     self.tasks.spawn(Arc::clone(&self.worker).fetch(task));
                 }
@@ -345,28 +342,29 @@ impl Loop {
                 Step::Probe(task) => {
                     self.tasks.spawn(Arc::clone(&self.worker).probe(task));
                 }
+                Step::OverBudget(task) => self.outbox.push_back(Request::OverBudget(task)),
                 Step::Load(query) => self.outbox.push_back(Request::Load(query)),
                 Step::Resume(host) => self.outbox.push_back(Request::Resume(host)),
                 Step::TakeBackFailures(failures) => {
                     self.outbox.push_back(Request::TakeBackFailures(failures));
                 }
                 Step::Suspend(host, cause) => self.outbox.push_back(Request::Suspend(host, cause)),
-                step => return step,
+                Step::Idle(idle) => return idle,
             }
         }
-        Step::Blocked
+        Idle::Blocked
     }
 
     fn reported(&mut self, update: Update) {
         let now = Instant::now().into_std();
         match update {
-            Update::Responded(id, address, signal) => {
-                if signal == Signal::Local && !std::mem::replace(&mut self.is_short, true) {
+            Update::Responded(id, end) => {
+                if end == RequestEnd::Local && !std::mem::replace(&mut self.is_short, true) {
                     tracing::warn!(
                         "no file descriptors, ports or memory left: the run pauses and goes on with fewer requests"
                     );
                 }
-                self.frontier.responded(id, address, signal, now);
+                self.frontier.responded(id, end, now);
             }
             Update::Recorded(task, recorded, counts) => {
                 self.counts = counts;

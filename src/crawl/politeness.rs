@@ -77,22 +77,35 @@ impl Default for Options {
     }
 }
 
-/// What a response, or that there was none, says about its host.
+/// How a request has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Signal {
-    /// Nothing special.
-    Fine,
+pub(super) enum RequestEnd {
+    /// A response came from this address.
+    Response(IpAddr),
+    /// The same, and it asks for a pause: status 429 or 503.
+    Overload {
+        address: IpAddr,
+        /// How long, if it says so.
+        retry_after: Option<Duration>,
+    },
+    /// The host was reached, but sent no response that can be used.
+    Broken,
     /// The host did not answer: it, or the network, is out of order.
     Unanswered,
     /// No request was made, because this machine is short of something.
     Local,
-    /// Nothing is known: its name does not exist, or no request was made.
-    None,
-    /// The host asks for a pause: 429, or 503.
-    Overload {
-        /// How long, if it says so.
-        retry_after: Option<Duration>,
-    },
+    /// Nothing is known of the host: its name does not exist, or no request may be made to it.
+    Unknown,
+}
+
+impl RequestEnd {
+    /// Where the response came from.
+    pub(super) fn address(self) -> Option<IpAddr> {
+        match self {
+            Self::Response(address) | Self::Overload { address, .. } => Some(address),
+            Self::Broken | Self::Unanswered | Self::Local | Self::Unknown => None,
+        }
+    }
 }
 
 /// The pace of one host, or of hosts that share it.
@@ -161,11 +174,11 @@ impl Pace {
 
     /// A request that started at `started` has ended at `now`. Responses of requests in flight together that ask for a pause are one event:
     /// the first one doubles the pause, and only a request that started after it ends the doubling.
-    pub(super) fn end(&mut self, started: Instant, now: Instant, signal: Signal) {
+    pub(super) fn end(&mut self, started: Instant, now: Instant, end: RequestEnd) {
         self.withdraw(started);
         let is_news = self.paused_at.is_none_or(|paused| started >= paused);
-        let wait = match signal {
-            Signal::Fine => {
+        let wait = match end {
+            RequestEnd::Response(_) | RequestEnd::Broken => {
                 if is_news {
                     self.pauses = 0;
                 }
@@ -174,8 +187,8 @@ impl Pace {
                 self.response_time = Some((last * (SMOOTHING - 1) + time) / SMOOTHING);
                 Duration::ZERO
             }
-            Signal::Unanswered | Signal::Local | Signal::None => Duration::ZERO,
-            Signal::Overload { retry_after } => {
+            RequestEnd::Unanswered | RequestEnd::Local | RequestEnd::Unknown => Duration::ZERO,
+            RequestEnd::Overload { retry_after, .. } => {
                 if is_news {
                     self.pauses = (self.pauses + 1).min(LONGEST_DOUBLING);
                     self.paused_at = Some(now);
@@ -279,6 +292,12 @@ mod tests {
     use super::*;
 
     const SECOND: Duration = Duration::from_secs(1);
+    const ADDRESS: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
+    const RESPONSE: RequestEnd = RequestEnd::Response(ADDRESS);
+
+    fn overload(retry_after: Option<Duration>) -> RequestEnd {
+        RequestEnd::Overload { address: ADDRESS, retry_after }
+    }
 
     fn pace(delay: Duration, now: Instant) -> Pace {
         Pace::new(&Options { delay, ..Options::default() }, now)
@@ -289,7 +308,7 @@ mod tests {
         let start = Instant::now();
         let mut pace = pace(SECOND, start);
         pace.start(start);
-        pace.end(start, start + 5 * SECOND, Signal::Fine);
+        pace.end(start, start + 5 * SECOND, RESPONSE);
         assert_eq!(pace.earliest(), start + 6 * SECOND);
     }
 
@@ -308,8 +327,7 @@ mod tests {
         let start = Instant::now();
         let mut pace = pace(Duration::ZERO, start);
         (0..8).for_each(|_| pace.start(start));
-        (0..8)
-            .for_each(|_| pace.end(start, start + SECOND, Signal::Overload { retry_after: None }));
+        (0..8).for_each(|_| pace.end(start, start + SECOND, overload(None)));
         assert_eq!(pace.earliest(), start + 2 * SECOND);
         assert_eq!(pace.in_flight(), 0);
     }
@@ -324,10 +342,10 @@ mod tests {
             now += SECOND;
             for seconds in [None, Some(0), Some(1)] {
                 let retry_after = seconds.map(Duration::from_secs);
-                pace.end(start, now, Signal::Overload { retry_after });
+                pace.end(start, now, overload(retry_after));
                 // Its request started before the pause.
-                pace.end(start, now, Signal::Fine);
-                pace.end(start, now, Signal::Unanswered);
+                pace.end(start, now, RESPONSE);
+                pace.end(start, now, RequestEnd::Unanswered);
             }
             assert_eq!(pace.earliest(), now + pause * SECOND);
             now = pace.earliest();
@@ -340,23 +358,23 @@ mod tests {
         let options = Options { delay: SECOND, adaptive: 5, ..Options::default() };
         let mut pace = Pace::new(&options, start);
         let mut now = start;
-        let mut delay_after = |time: Duration, signal| {
+        let mut delay_after = |time: Duration, end| {
             pace.start(now);
-            pace.end(now, now + time, signal);
+            pace.end(now, now + time, end);
             now += time;
             let delay = pace.earliest() - now;
             now = pace.earliest();
             delay
         };
-        assert_eq!(delay_after(SECOND / 10, Signal::Fine), SECOND, "never less than `delay`");
-        assert_eq!(delay_after(SECOND * 41 / 10, Signal::Fine), SECOND * 55 / 10);
+        assert_eq!(delay_after(SECOND / 10, RESPONSE), SECOND, "never less than `delay`");
+        assert_eq!(delay_after(SECOND * 41 / 10, RESPONSE), SECOND * 55 / 10);
         assert_eq!(
-            delay_after(SECOND * 30, Signal::Unanswered),
+            delay_after(SECOND * 30, RequestEnd::Unanswered),
             SECOND * 55 / 10,
             "it has sent no response"
         );
-        assert_eq!(delay_after(SECOND * 1000, Signal::Fine), SECOND * 60);
-        let delays: Vec<_> = (0..40).map(|_| delay_after(SECOND / 10, Signal::Fine)).collect();
+        assert_eq!(delay_after(SECOND * 1000, RESPONSE), SECOND * 60);
+        let delays: Vec<_> = (0..40).map(|_| delay_after(SECOND / 10, RESPONSE)).collect();
         assert!(delays.is_sorted_by(|a, b| a >= b), "{delays:?}");
         assert_eq!(delays[39], SECOND);
     }
@@ -365,12 +383,8 @@ mod tests {
     fn a_retry_after_of_zero_does_not_end_the_pause() {
         let start = Instant::now();
         let mut pace = pace(Duration::ZERO, start);
-        pace.end(start, start, Signal::Overload { retry_after: Some(Duration::ZERO) });
-        pace.end(
-            start + SECOND,
-            start + SECOND,
-            Signal::Overload { retry_after: Some(Duration::ZERO) },
-        );
+        pace.end(start, start, overload(Some(Duration::ZERO)));
+        pace.end(start + SECOND, start + SECOND, overload(Some(Duration::ZERO)));
         assert_eq!(pace.earliest(), start + 3 * SECOND);
     }
 
@@ -379,15 +393,11 @@ mod tests {
         let start = Instant::now();
         let mut pace = pace(Duration::ZERO, start);
         for second in 0..4 {
-            pace.end(
-                start + second * SECOND,
-                start + second * SECOND,
-                Signal::Overload { retry_after: None },
-            );
+            pace.end(start + second * SECOND, start + second * SECOND, overload(None));
         }
         let now = start + 100 * SECOND;
-        pace.end(now, now, Signal::Fine);
-        pace.end(now, now, Signal::Overload { retry_after: None });
+        pace.end(now, now, RESPONSE);
+        pace.end(now, now, overload(None));
         assert_eq!(pace.earliest(), now + SECOND);
     }
 

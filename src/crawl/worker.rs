@@ -14,7 +14,7 @@ use super::{
     fetch::{Contact, Extent, FetchError, Fetcher, Limit, Response, is_html},
     frontier::{ProbeTask, RobotsResult, RobotsTask, Task, TaskId},
     plan::{CrawlError, Plan},
-    politeness::Signal,
+    politeness::RequestEnd,
     recorder::{Outcome, Parsed, Received, Record, Request, Skipped, Update},
     robots::{Robots, RobotsResponse, VALID, product_token},
     sitemap,
@@ -159,16 +159,8 @@ impl Worker {
         head_timeout: Option<Duration>,
     ) -> (Result<Response, FetchError>, Option<Exchange>) {
         let (got, exchange) = self.fetcher.exchange(url, limit, head_timeout, known).await;
-        let (address, signal) = match &got {
-            Ok(response) if matches!(response.status.as_u16(), 429 | 503) => (
-                Some(response.address.ip()),
-                Signal::Overload { retry_after: response.retry_after },
-            ),
-            Ok(response) => (Some(response.address.ip()), Signal::Fine),
-            Err(error) => (None, signal(error)),
-        };
         // If nobody receives it, the run has ended.
-        drop(self.updates.send(Update::Responded(id, address, signal)).await);
+        drop(self.updates.send(Update::Responded(id, request_end(&got))).await);
         (got, exchange)
     }
 
@@ -392,13 +384,23 @@ fn unreachable(why: &str, contact: Contact) -> RobotsResult {
     RobotsResult::Rules(Arc::new(Robots::unreachable(why, contact)), Duration::ZERO)
 }
 
-/// What a failure says about its host.
-fn signal(error: &FetchError) -> Signal {
+/// How a request has ended, for the frontier.
+fn request_end(got: &Result<Response, FetchError>) -> RequestEnd {
+    let error = match got {
+        Ok(response) => {
+            let (address, retry_after) = (response.address.ip(), response.retry_after);
+            return match response.status.as_u16() {
+                429 | 503 => RequestEnd::Overload { address, retry_after },
+                _ => RequestEnd::Response(address),
+            };
+        }
+        Err(error) => error,
+    };
     match error.contact() {
-        Contact::Local => Signal::Local,
-        Contact::Unanswered if error.is_retryable() => Signal::Unanswered,
-        Contact::Answered | Contact::Broken => Signal::Fine,
-        Contact::Unanswered | Contact::Forbidden => Signal::None,
+        Contact::Local => RequestEnd::Local,
+        Contact::Unanswered if error.is_retryable() => RequestEnd::Unanswered,
+        Contact::Answered | Contact::Broken => RequestEnd::Broken,
+        Contact::Unanswered | Contact::Forbidden => RequestEnd::Unknown,
     }
 }
 

@@ -294,23 +294,6 @@ impl<I: Index> Engine<I> {
         }
     }
 
-    /// Judges a document by its body alone: `None`, and nothing is remembered, if the body is not known. The facts are then those of the
-    /// text that is known by this body.
-    ///
-    /// # Errors
-    /// If the table of digests fails.
-    pub(crate) fn judge_body<D: DigestsMut>(
-        &mut self,
-        digests: &mut D,
-        key: Key,
-        body: Digest,
-        at: Timestamp,
-    ) -> Result<Option<Change>, D::Error> {
-        self.advance(digests, at)?;
-        let found = self.look_up(digests, key, body, Step::Body)?;
-        Ok(found.map(|(verdict, facts)| self.change(verdict, facts)))
-    }
-
     /// Removes a representative: from now on nothing repeats it. Returns whether it was in the window.
     pub(crate) fn remove(&mut self, id: DocId) -> bool {
         let taken = self.window.take(id);

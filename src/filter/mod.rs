@@ -43,8 +43,8 @@ pub(crate) mod tests;
 use std::ops::Deref;
 
 use crate::{
-    fingerprint::{Digest, HashSeed, Recipe},
-    page::{DocId, Timestamp},
+    fingerprint::{HashSeed, Recipe},
+    page::DocId,
 };
 
 pub(crate) use article::{
@@ -116,13 +116,6 @@ impl Filter {
     pub fn judge(&mut self, document: &Document) -> Judgement {
         let Ok(change) = self.engine.judge(&mut self.digests, document);
         change.judgement
-    }
-
-    /// Judges a document by its body alone, so that a known page need not be parsed: `None`, and nothing is remembered, if the body is
-    /// not known. The facts are then those of the text that is known by this body.
-    pub fn judge_body(&mut self, id: &str, body: Digest, at: Timestamp) -> Option<Judgement> {
-        let Ok(change) = self.engine.judge_body(&mut self.digests, Key::of(id), body, at);
-        change.map(|change| change.judgement)
     }
 
     /// The bytes of memory that it keeps of pages to compare their articles.

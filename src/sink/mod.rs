@@ -31,7 +31,7 @@ use self::{
     warc::{Exchange, RunFields, Warc},
 };
 use crate::{
-    filter::{Judgement, Kind, Step},
+    filter::{Judgement, Kind, Step, Verdict},
     fingerprint::{Fingerprint, Signature},
     state::{Reason, is_full, is_read_only},
 };
@@ -300,6 +300,16 @@ pub enum VerdictName {
     Near,
 }
 
+impl From<Verdict> for VerdictName {
+    fn from(verdict: Verdict) -> Self {
+        match verdict.matched().map(|matched| matched.kind) {
+            None => Self::Unique,
+            Some(Kind::Exact) => Self::Exact,
+            Some(Kind::Near) => Self::Near,
+        }
+    }
+}
+
 /// The document that a duplicate repeats.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MatchFields<'a> {
@@ -361,11 +371,7 @@ impl<'a> Decision<'a> {
         Self {
             id: id.into(),
             url: url.map(Cow::Borrowed),
-            verdict: match matched.map(|matched| matched.kind) {
-                None => VerdictName::Unique,
-                Some(Kind::Exact) => VerdictName::Exact,
-                Some(Kind::Near) => VerdictName::Near,
-            },
+            verdict: (*verdict).into(),
             step: matched.map(|matched| matched.step),
             matched: matched.map(|matched| MatchFields {
                 id: of.unwrap_or_default().into(),

@@ -13,12 +13,11 @@ use super::{
 };
 use crate::{
     filter::{
-        Change, Document, Engine, Facts, Judge, Judgement, Key, Match, Options, OptionsError,
-        Position,
+        Change, Document, Engine, Facts, Judge, Judgement, Match, Options, OptionsError, Position,
     },
     fingerprint::{Digest, HashSeed, HashSeedChoice, Recipe},
     index::Index,
-    page::{DocId, Timestamp},
+    page::DocId,
 };
 
 /// The value of `kind` in the `meta` table of a state that belongs to a filter. A crawl's state has none.
@@ -150,24 +149,6 @@ impl DurableFilter {
             let change = this.engine.judge(&mut digests, document)?;
             this.record(&document.id, &change)?;
             Ok(change.judgement)
-        })
-    }
-
-    /// Judges a document by its body alone, so that a known page need not be parsed: `None`, and nothing is remembered, if the body is
-    /// not known. The facts are then those of the text that is known by this body.
-    ///
-    /// # Errors
-    /// As [`judge`](Self::judge).
-    pub fn judge_body(
-        &mut self,
-        id: &str,
-        body: Digest,
-        at: Timestamp,
-    ) -> Result<Option<Judgement>, StateError> {
-        self.attempt(|this| {
-            let mut digests = DigestTable { state: &this.state, index: &mut this.digests };
-            let change = this.engine.judge_body(&mut digests, Key::of(id), body, at)?;
-            change.map(|change| this.record(id, &change).map(|()| change.judgement)).transpose()
         })
     }
 

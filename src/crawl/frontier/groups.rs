@@ -11,7 +11,7 @@ use std::{
 };
 
 use crate::{
-    crawl::politeness::{Options, Pace, ShareDelay, Signal},
+    crawl::politeness::{Options, Pace, RequestEnd, ShareDelay},
     page::site_of,
     state::HostId,
 };
@@ -127,24 +127,25 @@ impl Groups {
         to: &Group,
         started: Instant,
         now: Instant,
-        signal: Option<Signal>,
+        end: Option<RequestEnd>,
     ) {
         let delay = self.options.delay;
         if let Some(shared) = self.paces.get_mut(group) {
             shared.pace.withdraw(started);
-            if signal.is_some() && to == group && matches!(to, Group::Unknown(_)) {
+            if end.is_some() && to == group && matches!(to, Group::Unknown(_)) {
                 shared.pace.pause_until(started + delay);
             }
         }
         // A host that asks for a longer pause is suspended; the others of its group are not.
-        let signal = signal.map(|signal| match signal {
-            Signal::Overload { retry_after: Some(pause) } => {
-                Signal::Overload { retry_after: Some(pause.min(self.options.max_retry_after)) }
+        let end = end.map(|end| match end {
+            RequestEnd::Overload { address, retry_after } => {
+                let retry_after = retry_after.map(|pause| pause.min(self.options.max_retry_after));
+                RequestEnd::Overload { address, retry_after }
             }
-            signal => signal,
+            end => end,
         });
-        if let Some(signal) = signal.filter(|_| !matches!(to, Group::Unknown(_))) {
-            self.pace(to, now).end(started, now, signal);
+        if let Some(end) = end.filter(|_| !matches!(to, Group::Unknown(_))) {
+            self.pace(to, now).end(started, now, end);
         }
         if self.paces.get(group).is_some_and(|shared| !shared.waiting.is_empty()) {
             self.due.insert((now, group.clone()));

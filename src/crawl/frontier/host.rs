@@ -54,7 +54,7 @@ pub(super) enum RobotsState {
 
 /// Whether a host answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Contact {
+pub(super) enum Liveness {
     /// It has not been asked.
     Unknown,
     /// It has never answered.
@@ -65,7 +65,7 @@ pub(super) enum Contact {
     Stopped,
 }
 
-impl Contact {
+impl Liveness {
     /// Whether it has ever answered, in this run or an earlier start of it.
     pub(super) fn had_answered(self) -> bool {
         matches!(self, Self::Answers | Self::Stopped)
@@ -75,6 +75,24 @@ impl Contact {
     pub(super) fn unanswered(self) -> Self {
         if self.had_answered() { Self::Stopped } else { Self::Silent }
     }
+
+    /// Why it may not answer the next request, if that must be feared.
+    pub(super) fn doubt(self) -> Option<Doubt> {
+        match self {
+            Self::Unknown => Some(Doubt::Unknown),
+            Self::Silent | Self::Stopped => Some(Doubt::Silent),
+            Self::Answers => None,
+        }
+    }
+}
+
+/// Why a host may not answer the next request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Doubt {
+    /// It has not been asked.
+    Unknown,
+    /// It did not answer the last request.
+    Silent,
 }
 
 /// A URL to be fetched again after a failure.
@@ -97,7 +115,7 @@ pub(super) struct Host {
     pub(super) tasks: usize,
     /// URLs in a row that got no response.
     pub(super) failures: u32,
-    pub(super) contact: Contact,
+    pub(super) liveness: Liveness,
     /// When it answered last since this start, or was resumed.
     pub(super) last_answer: Option<Instant>,
     /// Faults of this machine in a row at its requests.
@@ -132,7 +150,7 @@ impl Host {
     ) -> Self {
         let unknown = || RobotsState::Unknown { attempt: 0, redirect: None };
         Self {
-            contact: if had_answered { Contact::Answers } else { Contact::Unknown },
+            liveness: if had_answered { Liveness::Answers } else { Liveness::Unknown },
             last_answer: None,
             faults: 0,
             scheme: Scheme::Http,
@@ -207,7 +225,8 @@ impl Host {
 
     /// Whether it does not answer any more: `limit` URLs in a row got no response, or the last ones of a host that had answered.
     pub(super) fn is_unresponsive(&self, limit: u32) -> bool {
-        self.failures >= limit || self.failures > 0 && self.contact.had_answered() && self.is_idle()
+        self.failures >= limit
+            || self.failures > 0 && self.liveness.had_answered() && self.is_idle()
     }
 
     /// The earliest instant at which it can do something: make a request, load URLs or, if other hosts wait for room, be evicted.
@@ -258,7 +277,7 @@ impl Host {
     /// It has answered. Returns whether URLs failed because it did not.
     pub(super) fn answered(&mut self, now: Instant) -> bool {
         let failures = std::mem::take(&mut self.failures);
-        (self.contact, self.faults) = (Contact::Answers, 0);
+        (self.liveness, self.faults) = (Liveness::Answers, 0);
         self.last_answer = Some(now);
         failures > 0
     }
@@ -266,8 +285,8 @@ impl Host {
     /// Takes back what was counted against it and its URLs during an outage.
     pub(super) fn forgive(&mut self) {
         self.failures = 0;
-        if self.contact == Contact::Stopped {
-            self.contact = Contact::Answers;
+        if self.liveness == Liveness::Stopped {
+            self.liveness = Liveness::Answers;
         }
         self.retries.iter_mut().for_each(|retry| retry.attempt = 0);
         self.forget_missing_robots();

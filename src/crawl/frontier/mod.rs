@@ -29,7 +29,7 @@ use std::{
 use url::Url;
 
 use super::{
-    politeness::{Addresses, Options, Pace, Signal, backoff},
+    politeness::{Addresses, Options, Pace, RequestEnd, backoff},
     robots::{Robots, RobotsRequest},
 };
 use crate::{
@@ -41,7 +41,7 @@ pub(super) use budget::Budget;
 pub(super) use host::Scheme;
 
 use groups::{Group, Groups};
-use host::{Contact, Host, RobotsState};
+use host::{Doubt, Host, Liveness, RobotsState};
 use network::{Gate, Network};
 use unresponsive::UnresponsiveHosts;
 
@@ -110,8 +110,6 @@ pub(super) struct Task {
     pub(super) attempt: u32,
     /// The rules of robots.txt; `None` if it is not obeyed.
     pub(super) robots: Option<Arc<Robots>>,
-    /// The budget of its seed is spent: it must be recorded, not fetched.
-    pub(super) over_budget: bool,
     /// The longest time until the head of the response, if it is limited.
     pub(super) head_timeout: Option<Duration>,
 }
@@ -121,7 +119,7 @@ impl Task {
     /// A task of a recorder without a frontier.
     pub(super) fn for_tests(queued: Queued) -> Self {
         let id = TaskId(0);
-        Self { id, queued, attempt: 0, robots: None, over_budget: false, head_timeout: None }
+        Self { id, queued, attempt: 0, robots: None, head_timeout: None }
     }
 }
 
@@ -164,6 +162,8 @@ pub(super) struct FailuresSince {
 pub(super) enum Step {
     /// Fetch this URL.
     Fetch(Arc<Task>),
+    /// Record that the budget of this URL's seed is spent.
+    OverBudget(Arc<Task>),
     /// Fetch this robots.txt.
     FetchRobots(Arc<RobotsTask>),
     /// Load this from the state.
@@ -176,11 +176,18 @@ pub(super) enum Step {
     Resume(HostId),
     /// Queue URLs again that have failed.
     TakeBackFailures(FailuresSince),
-    /// Nothing before this instant, unless something is reported.
-    Wait(Instant),
-    /// Nothing before something is reported.
+    /// Nothing can be done now.
+    Idle(Idle),
+}
+
+/// How long nothing can be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Idle {
+    /// Until this instant, unless something is reported.
+    Until(Instant),
+    /// Until something is reported.
     Blocked,
-    /// Nothing any more.
+    /// For ever: nothing is left.
     Done,
 }
 
@@ -229,11 +236,13 @@ pub(super) enum RobotsResult {
     },
 }
 
-/// What a request is for.
+/// What the request of a task is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
-    /// A URL or a robots.txt.
+    /// A URL, or the robots.txt that it needs.
     Fetch,
+    /// None is made: the URL is recorded as over its budget.
+    OverBudget,
     /// Only whether the host answers.
     Probe,
 }
@@ -361,14 +370,14 @@ impl Frontier {
         self.hosts.values().filter(|host| !host.is_idle()).count()
     }
 
-    /// What to do now. Call it again after every step until it returns one of the last three, and after every report.
+    /// What to do now. Call it again after every step until it returns [`Step::Idle`], and after every report.
     pub(super) fn next(&mut self, now: Instant) -> Step {
         if let Some(order) = self.orders.pop_front() {
             self.awaited += usize::from(matches!(order, Step::TakeBackFailures(_)));
             return order;
         }
         if self.budget.is_spent() {
-            return if self.running.is_empty() { Step::Done } else { Step::Blocked };
+            return Step::Idle(if self.running.is_empty() { Idle::Done } else { Idle::Blocked });
         }
         if let Some(step) = self.pass_gate(now) {
             return step;
@@ -383,23 +392,25 @@ impl Frontier {
             Order::RoundRobin => self.next_round_robin(now),
         };
         let later = self.unresponsive.next_at().into_iter().chain(self.groups.next_due()).min();
-        match step {
-            Some(Step::Wait(at)) => Step::Wait(later.map_or(at, |later| at.min(later))),
-            Some(step) => step,
-            None if self.is_done() => Step::Done,
-            None => later.map_or(Step::Blocked, Step::Wait),
-        }
+        Step::Idle(match step {
+            Some(Step::Idle(Idle::Until(at))) => {
+                Idle::Until(later.map_or(at, |later| at.min(later)))
+            }
+            Some(step) => return step,
+            None if self.is_done() => Idle::Done,
+            None => later.map_or(Idle::Blocked, Idle::Until),
+        })
     }
 
     /// What the state of the network demands before anything else may be started.
     fn pass_gate(&mut self, now: Instant) -> Option<Step> {
-        match self.network.gate(self.running.len(), now) {
-            Gate::Open => None,
-            Gate::Wait(at) => Some(Step::Wait(at)),
-            Gate::Probe => self.next_probe(now),
-            Gate::GivenUp if self.running.is_empty() => Some(Step::Done),
-            Gate::Blocked | Gate::GivenUp => Some(Step::Blocked),
-        }
+        Some(Step::Idle(match self.network.gate(self.running.len(), now) {
+            Gate::Open => return None,
+            Gate::Probe => return self.next_probe(now),
+            Gate::Wait(at) => Idle::Until(at),
+            Gate::GivenUp if self.running.is_empty() => Idle::Done,
+            Gate::Blocked | Gate::GivenUp => Idle::Blocked,
+        }))
     }
 
     /// Asks the next host whether it answers, once politeness permits. Hosts that have not failed go first: if one of them answers, the
@@ -420,10 +431,10 @@ impl Frontier {
         let is_free = |host: &Host| host.pace.in_flight() < most && !is_full(host);
         let may_start = |host: &Host| is_free(host) && earliest(host) <= now;
         // The Crawl-delay of a host that has not been asked is not known: it gets one request.
-        let is_sound = |host: &Host| match host.contact {
-            Contact::Answers => true,
-            Contact::Unknown => host.tasks == 0,
-            Contact::Silent | Contact::Stopped => false,
+        let is_sound = |host: &Host| match host.liveness {
+            Liveness::Answers => true,
+            Liveness::Unknown => host.tasks == 0,
+            Liveness::Silent | Liveness::Stopped => false,
         };
         let sound = self.hosts.iter().find(|(_, host)| is_sound(host) && may_start(host));
         let suspect = |id: &HostId| self.hosts.get(id).is_some_and(may_start);
@@ -435,12 +446,12 @@ impl Frontier {
         let others = self.hosts.values().filter(|host| is_sound(host));
         let later = suspects.chain(others).filter(|host| is_free(host));
         match later.map(earliest).min() {
-            Some(at) => Some(Step::Wait(at)),
+            Some(at) => Some(Step::Idle(Idle::Until(at))),
             None if self.running.is_empty() => {
                 self.network.forget();
                 None
             }
-            None => Some(Step::Blocked),
+            None => Some(Step::Idle(Idle::Blocked)),
         }
     }
 
@@ -454,8 +465,7 @@ impl Frontier {
             self.network.probe(id);
         }
         let task = ProbeTask { id: self.next_id(), url, of_network };
-        self.run(task.id, id, name, head_timeout, now);
-        self.running.entry(task.id).and_modify(|running| running.purpose = Purpose::Probe);
+        self.run(task.id, Purpose::Probe, id, name, head_timeout, now);
         Some(Step::Probe(Arc::new(task)))
     }
 
@@ -500,7 +510,7 @@ impl Frontier {
         }
         let step = self.next_released(now).or_else(|| self.next_scheduled(now));
         // Evictions may have made room.
-        let waits = matches!(step, None | Some(Step::Wait(_)));
+        let waits = matches!(step, None | Some(Step::Idle(Idle::Until(_))));
         if waits && self.wants_hosts() { Some(self.load_hosts()) } else { step }
     }
 
@@ -522,29 +532,26 @@ impl Frontier {
 
     /// A host that waited for room among the requests that may get no answer, if there is room now.
     fn next_with_room(&mut self, now: Instant) -> Option<HostId> {
-        if self.has_room(Contact::Silent, now)
+        if self.has_room(Doubt::Silent, now)
             && let Some(id) = self.doubtful.silent.pop_front()
         {
             return Some(id);
         }
-        if self.has_room(Contact::Unknown, now) { self.doubtful.unknown.pop_front() } else { None }
+        if self.has_room(Doubt::Unknown, now) { self.doubtful.unknown.pop_front() } else { None }
     }
 
-    /// Whether a request may start to a host of which this is known. While there are hosts that answer, a quarter of the slots is kept for
+    /// Whether a request may start to a host that may not answer. While there are hosts that answer, a quarter of the slots is kept for
     /// them, or half if they need it; and the others get an eighth for requests that may wait long. While there are none, a quarter.
-    fn has_room(&self, contact: Contact, now: Instant) -> bool {
+    fn has_room(&self, doubt: Doubt, now: Instant) -> bool {
         let recent = self.network.last_answer().is_some_and(|at| at + RECENT > now);
-        match contact {
-            Contact::Answers => true,
-            Contact::Unknown => {
+        match doubt {
+            Doubt::Unknown => {
                 let all = self.limits.requests;
                 let answering = self.running.len().saturating_sub(self.doubtful.in_flight);
                 let kept = (2 * answering).clamp(all / 4, all / 2);
                 !recent || self.doubtful.in_flight < (all - kept).max(1)
             }
-            Contact::Silent | Contact::Stopped => {
-                self.doubtful.slow < self.max_slow_requests(recent)
-            }
+            Doubt::Silent => self.doubtful.slow < self.max_slow_requests(recent),
         }
     }
 
@@ -554,15 +561,13 @@ impl Frontier {
     }
 
     /// How long the next request may wait for the head of the response.
-    fn head_timeout(&self, contact: Contact, now: Instant) -> Option<Duration> {
-        let is_crowded = !self.doubtful.silent.is_empty() || !self.doubtful.unknown.is_empty();
-        match contact {
-            Contact::Answers => None,
-            Contact::Unknown if is_crowded || !self.has_room(Contact::Silent, now) => {
-                Some(SHORT_HEAD_TIMEOUT)
-            }
-            Contact::Unknown | Contact::Silent | Contact::Stopped => Some(HEAD_TIMEOUT),
-        }
+    fn head_timeout(&self, liveness: Liveness, now: Instant) -> Option<Duration> {
+        let others_wait = !self.doubtful.silent.is_empty() || !self.doubtful.unknown.is_empty();
+        let is_short = || others_wait || !self.has_room(Doubt::Silent, now);
+        Some(match liveness.doubt()? {
+            Doubt::Unknown if is_short() => SHORT_HEAD_TIMEOUT,
+            Doubt::Unknown | Doubt::Silent => HEAD_TIMEOUT,
+        })
     }
 
     /// A step for the first host in the schedule.
@@ -571,7 +576,7 @@ impl Frontier {
         while let Some(&Reverse((at, id))) = self.schedule.peek() {
             let host = self.hosts.get_mut(&id).filter(|host| host.scheduled == Some(at));
             if at > now && host.as_ref().is_some_and(|host| host.next_moment(full).is_some()) {
-                return Some(Step::Wait(at));
+                return Some(Step::Idle(Idle::Until(at)));
             }
             self.schedule.pop();
             let Some(host) = host else { continue };
@@ -592,7 +597,7 @@ impl Frontier {
         let first = self.ranks.iter().find(|(_, id)| is_busy(id)).copied();
         match first.filter(|&(rank, _)| rank <= self.loaded_up_to) {
             Some((_, id)) => match self.hosts.get(&id)?.next_moment(false)? {
-                moment if moment > now => Some(Step::Wait(moment)),
+                moment if moment > now => Some(Step::Idle(Idle::Until(moment))),
                 _ => self.step_of(id, now),
             },
             None if self.has_more_hosts => self.load_next_ranks(now),
@@ -607,7 +612,8 @@ impl Frontier {
             return Some(self.load_hosts());
         }
         let delayed = self.hosts.values().map(|host| host.pace.earliest());
-        delayed.filter(|&earliest| earliest > now).min().map(Step::Wait)
+        let earliest = delayed.filter(|&earliest| earliest > now).min();
+        earliest.map(|at| Step::Idle(Idle::Until(at)))
     }
 
     /// What a host can do now, if anything. If nothing, the host is scheduled for later, or a report will schedule it.
@@ -638,9 +644,10 @@ impl Frontier {
         if host.pace.in_flight() >= self.options.per_host.get() || host.may_be_dead(MAX_FAILURES) {
             return None;
         }
-        let contact = host.contact;
-        if !self.has_room(contact, now) {
-            self.wait_for_room(id, contact);
+        if let Some(doubt) = host.liveness.doubt()
+            && !self.has_room(doubt, now)
+        {
+            self.wait_for_room(id, doubt);
             return None;
         }
         let step = self.start(id, now)?;
@@ -648,20 +655,19 @@ impl Frontier {
         Some(step)
     }
 
-    fn wait_for_room(&mut self, id: HostId, contact: Contact) {
+    fn wait_for_room(&mut self, id: HostId, doubt: Doubt) {
         if let Some(host) = self.hosts.get_mut(&id) {
             host.waits = true;
-            match contact {
-                Contact::Silent | Contact::Stopped => self.doubtful.silent.push_back(id),
-                Contact::Answers | Contact::Unknown => self.doubtful.unknown.push_back(id),
+            match doubt {
+                Doubt::Silent => self.doubtful.silent.push_back(id),
+                Doubt::Unknown => self.doubtful.unknown.push_back(id),
             }
         }
     }
 
     /// Starts the next fetch of a host, or that of the robots.txt that it needs first.
     fn start(&mut self, id: HostId, now: Instant) -> Option<Step> {
-        let contact = self.hosts.get(&id)?.contact;
-        let head_timeout = self.head_timeout(contact, now);
+        let head_timeout = self.head_timeout(self.hosts.get(&id)?.liveness, now);
         let host = self.hosts.get_mut(&id)?;
         if self.unresponsive.must_be_probed(id) {
             let name = Arc::clone(&host.name);
@@ -673,12 +679,18 @@ impl Frontier {
         let (queued, attempt) = host.head(now)?;
         let (seq, seed, url) = (queued.seq, queued.url.seed, queued.url.url.clone());
         let scheme = Scheme::of(&url);
-        let over_budget = seed.is_some_and(|seed| self.budget.is_seed_spent(seed));
         let name = Arc::clone(&host.name);
+        if seed.is_some_and(|seed| self.budget.is_seed_spent(seed)) {
+            let queued = host.take(seq)?;
+            let task =
+                Task { id: self.next_id(), queued, attempt, robots: None, head_timeout: None };
+            self.run(task.id, Purpose::OverBudget, id, name, None, now);
+            return Some(Step::OverBudget(Arc::new(task)));
+        }
         host.scheme = scheme;
         let known = host.robots(scheme, now);
         let robots = match known {
-            _ if over_budget || !self.options.obey_robots => None,
+            _ if !self.options.obey_robots => None,
             RobotsState::Known { robots, .. } => Some(Arc::clone(robots)),
             RobotsState::Requested => return None,
             RobotsState::Unknown { attempt, redirect } => {
@@ -691,24 +703,21 @@ impl Frontier {
                 *self.hosts.get_mut(&id)?.robots(scheme, now) = RobotsState::Requested;
                 let host = id;
                 let id = self.next_id();
-                self.run(id, host, target, head_timeout, now);
+                self.run(id, Purpose::Fetch, host, target, head_timeout, now);
                 let task = RobotsTask { id, name, scheme, attempt, request, head_timeout };
                 return Some(Step::FetchRobots(Arc::new(task)));
             }
         };
-        if !over_budget {
-            if let Err(step) = self.wait_for(id, &name, now) {
-                return step;
-            }
-            if !self.budget.reserve(seed) {
-                self.waiting_for_budget.push(id);
-                return None;
-            }
+        if let Err(step) = self.wait_for(id, &name, now) {
+            return step;
+        }
+        if !self.budget.reserve(seed) {
+            self.waiting_for_budget.push(id);
+            return None;
         }
         let queued = self.hosts.get_mut(&id)?.take(seq)?;
-        let task_id = self.next_id();
-        let task = Task { id: task_id, queued, attempt, robots, over_budget, head_timeout };
-        self.run(task.id, id, name, head_timeout, now);
+        let task = Task { id: self.next_id(), queued, attempt, robots, head_timeout };
+        self.run(task.id, Purpose::Fetch, id, name, head_timeout, now);
         Some(Step::Fetch(Arc::new(task)))
     }
 
@@ -719,7 +728,9 @@ impl Frontier {
         let by_group = self.groups.earliest(&group).filter(is_later);
         let by_name = by_name.filter(is_later);
         if self.order == Order::RoundRobin {
-            return by_name.max(by_group).map_or(Ok(()), |at| Err(Some(Step::Wait(at))));
+            return by_name
+                .max(by_group)
+                .map_or(Ok(()), |at| Err(Some(Step::Idle(Idle::Until(at)))));
         }
         let Some(host) = self.hosts.get_mut(&id) else { return Err(None) };
         if by_group.is_some() || self.groups.is_full(&group) {
@@ -762,6 +773,7 @@ impl Frontier {
     fn run(
         &mut self,
         id: TaskId,
+        purpose: Purpose,
         host: HostId,
         target: Arc<str>,
         head_timeout: Option<Duration>,
@@ -790,7 +802,7 @@ impl Frontier {
             group,
             in_flight: true,
             counts: true,
-            purpose: Purpose::Fetch,
+            purpose,
             head_timeout,
         };
         self.running.insert(id, running);
@@ -844,30 +856,26 @@ impl Frontier {
     }
 
     /// The request of a task has ended, with or without a response. A host that asks for too long a pause is suspended.
-    pub(super) fn responded(
-        &mut self,
-        id: TaskId,
-        address: Option<IpAddr>,
-        signal: Signal,
-        now: Instant,
-    ) {
-        self.end_request(id, now, Some((address, signal)));
-        match signal {
-            _ if address.is_some() => self.answered(id, now),
-            Signal::Unanswered => self.not_answered(id, now),
-            Signal::Local => self.faulted(id, now),
-            // It was reached; that says little about the network.
-            Signal::Fine => {
+    pub(super) fn responded(&mut self, id: TaskId, end: RequestEnd, now: Instant) {
+        self.end_request(id, now, Some(end));
+        match end {
+            RequestEnd::Response(_) => self.answered(id, now),
+            RequestEnd::Overload { retry_after, .. } => {
+                self.answered(id, now);
+                if let Some(pause) = retry_after.filter(|&it| it > self.options.max_retry_after)
+                    && let Some(host) = self.running.get(&id).map(|running| running.host)
+                {
+                    self.suspend(host, SuspendCause::RetryAfter(pause));
+                }
+            }
+            // That says little about the network.
+            RequestEnd::Broken => {
                 let failures = self.host_answered(id, now);
                 self.orders.extend(failures.map(Step::TakeBackFailures));
             }
-            Signal::Overload { .. } | Signal::None => {}
-        }
-        if let Signal::Overload { retry_after: Some(pause) } = signal
-            && pause > self.options.max_retry_after
-            && let Some(host) = self.running.get(&id).map(|running| running.host)
-        {
-            self.suspend(host, SuspendCause::RetryAfter(pause));
+            RequestEnd::Unanswered => self.not_answered(id, now),
+            RequestEnd::Local => self.faulted(id, now),
+            RequestEnd::Unknown => {}
         }
     }
 
@@ -922,8 +930,8 @@ impl Frontier {
             && !running.goes_elsewhere
             && let Some(host) = self.hosts.get_mut(&running.host)
         {
-            host.contact = host.contact.unanswered();
-            if host.contact.had_answered() {
+            host.liveness = host.liveness.unanswered();
+            if host.liveness.had_answered() {
                 self.network.failed(running.host, now);
             }
         }
@@ -986,7 +994,7 @@ impl Frontier {
         for host in &recorded.queued {
             self.queued(host, now);
         }
-        let Some(Running { host, .. }) = self.end_task(task.id, now) else { return };
+        let Some(Running { host, purpose, .. }) = self.end_task(task.id, now) else { return };
         if let Some(entry) = self.hosts.get_mut(&host) {
             entry.failures += u32::from(recorded.unanswered);
             if let Some(rank) = recorded.rank {
@@ -996,7 +1004,7 @@ impl Frontier {
             }
         }
         self.suspend_if_unresponsive(host, now);
-        self.end_fetch(host, task, recorded.fetched);
+        self.end_fetch(host, purpose, task, recorded.fetched);
     }
 
     /// Suspends a host that does not answer, unless it is to turn out whose fault that is.
@@ -1012,7 +1020,7 @@ impl Frontier {
     fn suspend_unresponsive(&mut self, id: HostId, now: Instant) {
         let Some(host) = self.hosts.get(&id) else { return };
         let lately = FailuresSince { host: Some(id), since: host.last_answer };
-        let had_answered = host.contact.had_answered();
+        let had_answered = host.liveness.had_answered();
         let failures = self.unresponsive.add(id, host, now);
         if had_answered {
             self.suspend(id, SuspendCause::Stopped(failures));
@@ -1024,16 +1032,18 @@ impl Frontier {
 
     /// A fetch must be tried again. `chance` is a random number from 0 to 1.
     pub(super) fn retry(&mut self, task: &Task, chance: f64, now: Instant) {
-        let Some(Running { host, counts, .. }) = self.end_task(task.id, now) else { return };
+        let Some(Running { host, counts, purpose, .. }) = self.end_task(task.id, now) else {
+            return;
+        };
         let attempt = task.attempt + u32::from(counts && !self.network.is_out());
         if let Some(entry) = self.hosts.get_mut(&host) {
             entry.retry(task.queued.clone(), attempt, now + backoff(attempt, chance));
         }
-        self.end_fetch(host, task, false);
+        self.end_fetch(host, purpose, task, false);
     }
 
-    fn end_fetch(&mut self, host: HostId, task: &Task, fetched: bool) {
-        if !task.over_budget {
+    fn end_fetch(&mut self, host: HostId, purpose: Purpose, task: &Task, fetched: bool) {
+        if purpose == Purpose::Fetch {
             self.budget.release(task.queued.url.seed, fetched);
         }
         self.schedule(host);
@@ -1082,7 +1092,7 @@ impl Frontier {
     }
 
     /// Ends the request of a task once. `None` means that no request was made.
-    fn end_request(&mut self, id: TaskId, now: Instant, end: Option<(Option<IpAddr>, Signal)>) {
+    fn end_request(&mut self, id: TaskId, now: Instant, end: Option<RequestEnd>) {
         let Some(running) = self.running.get_mut(&id) else { return };
         if !std::mem::replace(&mut running.in_flight, false) {
             return;
@@ -1091,13 +1101,12 @@ impl Frontier {
             *running;
         self.doubtful.in_flight -= usize::from(head_timeout.is_some());
         self.doubtful.slow -= usize::from(head_timeout == Some(HEAD_TIMEOUT));
-        let (address, signal) = end.unzip();
-        let address = address.flatten();
+        let address = end.and_then(RequestEnd::address);
         let to = match address {
             Some(_) => self.groups.of(&running.target, address),
             None => running.group.clone(),
         };
-        self.groups.end(&running.group, &to, started, now, signal);
+        self.groups.end(&running.group, &to, started, now, end);
         let pace = match self.hosts.get_mut(&host) {
             Some(entry) => {
                 entry.address = address.filter(|_| !goes_elsewhere).or(entry.address);
@@ -1105,8 +1114,8 @@ impl Frontier {
             }
             None => self.unresponsive.pace(host),
         };
-        match (pace, signal) {
-            (Some(pace), Some(signal)) => pace.end(started, now, signal),
+        match (pace, end) {
+            (Some(pace), Some(end)) => pace.end(started, now, end),
             (Some(pace), None) => pace.withdraw(started),
             (None, _) => {}
         }
@@ -1167,7 +1176,7 @@ impl Frontier {
         let mut host = Host::new(name.as_str().into(), rank, pace, has_answered, max_retries);
         if let Some((had_answered, last_answer)) = self.unresponsive.last_answer(id) {
             // One request shows whether it answers again.
-            host.contact = if had_answered { Contact::Stopped } else { Contact::Silent };
+            host.liveness = if had_answered { Liveness::Stopped } else { Liveness::Silent };
             (host.failures, host.last_answer) = (MAX_FAILURES - 1, last_answer);
         }
         self.hosts.insert(id, host);

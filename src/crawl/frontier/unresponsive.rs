@@ -48,7 +48,7 @@ impl UnresponsiveHosts {
     pub(super) fn add(&mut self, id: HostId, host: &Host, now: Instant) -> u32 {
         let entry = self.hosts.entry(id).or_insert(UnresponsiveHost {
             name: Arc::clone(&host.name),
-            had_answered: host.contact.had_answered(),
+            had_answered: host.liveness.had_answered(),
             last_answer: host.last_answer,
             failures: host.failures.max(1),
             probe_answered: false,

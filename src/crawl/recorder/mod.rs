@@ -19,9 +19,7 @@ mod tests;
 
 use std::{
     collections::HashMap,
-    env,
-    net::IpAddr,
-    process,
+    env, process,
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
@@ -41,7 +39,7 @@ use super::{
     fetch::Share,
     frontier::{Budget, FailuresSince, Loaded, Query, Recorded, Task, TaskId},
     plan::{CrawlError, Dedup, Links, Plan, Root, Store},
-    politeness::Signal,
+    politeness::RequestEnd,
     robots::{self, product_token},
     scope::Scope,
     sitemap::Sitemap,
@@ -113,8 +111,8 @@ pub(super) enum Request {
 /// What is reported to the loop; by the recorder in the order of its work.
 #[derive(Debug)]
 pub(super) enum Update {
-    /// The request of a worker has ended. If there was a response, it came from this address.
-    Responded(TaskId, Option<IpAddr>, Signal),
+    /// The request of a worker has ended.
+    Responded(TaskId, RequestEnd),
     /// A URL is recorded.
     Recorded(Arc<Task>, Recorded, Tally),
     /// URLs of these hosts that had failed are queued again.

@@ -14,7 +14,7 @@ use crate::{
     filter::{Judgement, Verdict},
     page::Timestamp,
     report::End,
-    sink::{ChangeLine, ChangeName, Decision, warc},
+    sink::{ChangeLine, ChangeName, warc},
     state::{JudgedDocument, Reason, StateError, UrlOutcome, UrlRow, UrlState, Visit},
 };
 
@@ -62,14 +62,13 @@ fn gone_reason(skipped: &Skipped) -> Option<Reason> {
 }
 
 /// How a known page had changed.
-struct Change<'a> {
-    name: ChangeName,
-    at: Timestamp,
-    status: Option<u16>,
-    /// The judgement of the new text, and the URL of its match.
-    judged: Option<(&'a Judgement, Option<String>)>,
-    /// Why there is no page.
-    lost: Option<(Reason, Option<&'a str>)>,
+enum Change<'a> {
+    /// It has another text, which was judged so.
+    Text(&'a Judgement),
+    /// There is no page any more.
+    Gone(&'a Skipped, Reason),
+    /// It is back, with the text that was known.
+    Back,
 }
 
 impl Recorder {
@@ -211,10 +210,8 @@ impl Recorder {
         let is_back = visit.lost.is_some();
         let visit = Visit { lost: None, ..visit };
         if is_back {
-            let at = visit.checked;
-            let (name, status) = (ChangeName::Back, task.queued.url.status);
-            let change = Change { name, at, status, judged: None, lost: None };
-            self.write_change(task, former, &visit, &change)?;
+            let seen = (visit.checked, task.queued.url.status);
+            self.write_change(task, former, &visit, seen, &Change::Back)?;
         }
         self.builder.revisited(is_back.then_some(ChangeName::Back));
         tracing::debug!(url = %task.queued.url.url, is_back, "unchanged");
@@ -235,13 +232,10 @@ impl Recorder {
         }
         let judgement = self.judge(&parsed.document)?;
         let links = self.record_judged(task, received, parsed, &judgement, exchange)?;
-        let of =
-            judgement.verdict.matched().map(|found| self.filter.id_of(found.of)).transpose()?;
-        let (name, at, status) = (ChangeName::Text, received.at, Some(received.status));
-        let change = Change { name, at, status, judged: Some((&judgement, of)), lost: None };
         let missing = StateError::Damaged("a page that was judged has no visit");
         let visit = self.state().visit(row.id)?.ok_or(missing)?;
-        self.write_change(task, former, &visit, &change)?;
+        let seen = (received.at, Some(received.status));
+        self.write_change(task, former, &visit, seen, &Change::Text(&judgement))?;
         self.builder.revisited(Some(ChangeName::Text));
         self.follow_links(row, parsed, links, received.at)
     }
@@ -258,50 +252,60 @@ impl Recorder {
         let (at, is_new) = (Timestamp::now(), visit.lost.is_none());
         let visit = Visit { lost: Some(reason), ..visit.again(at, is_new) };
         if is_new {
-            let lost = Some((reason, skipped.detail.as_deref()));
-            let (name, status) = (ChangeName::Gone, skipped.status);
-            let change = Change { name, at, status, judged: None, lost };
-            self.write_change(task, former, &visit, &change)?;
+            let change = Change::Gone(skipped, reason);
+            self.write_change(task, former, &visit, (at, skipped.status), &change)?;
         }
         self.builder.revisited(is_new.then_some(ChangeName::Gone));
         Ok(self.state().set_visit(task.queued.url.id, &visit)?)
     }
 
+    /// Writes the line of a change that was seen at this time, with this status.
     fn write_change(
         &mut self,
         task: &Task,
         former: &JudgedDocument,
         visit: &Visit,
+        (at, status): (Timestamp, Option<u16>),
         change: &Change<'_>,
     ) -> Result<(), CrawlError> {
         let known = task.queued.visit.as_ref();
         let url = task.queued.url.url.as_str();
-        let Change { name, at, status, ref judged, lost } = *change;
-        let decision = judged
-            .as_ref()
-            .map(|(judgement, of)| Decision::new(url, None, judgement, of.as_deref()));
         let before = former.judgement.facts.fingerprint;
-        let after = match (&decision, name) {
-            (Some(decision), _) => decision.fingerprint,
-            (None, ChangeName::Back) => before,
-            (None, ChangeName::Text | ChangeName::Gone) => None,
-        };
-        let line = ChangeLine {
+        // As of a page that is back.
+        let mut line = ChangeLine {
             url: url.into(),
             at: at.into(),
-            change: name,
+            change: ChangeName::Back,
             since: known.map_or(at, |known| known.checked).into(),
             before,
-            after,
-            distance: before.zip(after).map(|(before, after)| before.distance(after)),
-            verdict: decision.as_ref().map(|decision| decision.verdict),
-            matched: decision.and_then(|decision| Some(decision.matched?.id)),
-            reason: lost.map(|(reason, _)| reason),
-            detail: lost.and_then(|(_, detail)| detail).map(Into::into),
+            after: before,
+            distance: None,
+            verdict: None,
+            matched: None,
+            reason: None,
+            detail: None,
             status,
             visits: visit.visits,
             changes: visit.changes,
         };
+        match *change {
+            Change::Text(judgement) => {
+                let found = judgement.verdict.matched();
+                let of = found.map(|found| self.filter.id_of(found.of)).transpose()?;
+                line.change = ChangeName::Text;
+                line.after = judgement.facts.fingerprint;
+                line.verdict = Some(judgement.verdict.into());
+                line.matched = of.map(Into::into);
+            }
+            Change::Gone(skipped, reason) => {
+                line.change = ChangeName::Gone;
+                line.after = None;
+                line.reason = Some(reason);
+                line.detail = skipped.detail.as_deref().map(Into::into);
+            }
+            Change::Back => {}
+        }
+        line.distance = before.zip(line.after).map(|(before, after)| before.distance(after));
         Ok(self.sink.write_change(&line)?)
     }
 }

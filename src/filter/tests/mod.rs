@@ -11,8 +11,9 @@ use super::{
     *,
 };
 use crate::{
-    fingerprint::{Signature, Sketch},
+    fingerprint::{Digest, Signature, Sketch},
     index::{BlockIndex, Index},
+    page::Timestamp,
 };
 use model::{Judge, script};
 
@@ -61,11 +62,6 @@ impl Judge for InMemory {
         );
         self.keep_sample(&change);
         judgement
-    }
-
-    fn judge_body(&mut self, name: &str, body: Digest, at: Timestamp) -> Option<Judgement> {
-        let Ok(judged) = self.engine.judge_body(&mut self.digests, Key::of(name), body, at);
-        judged.map(|change| change.judgement)
     }
 
     fn reopen(&mut self) {

@@ -163,8 +163,6 @@ fn a_transaction_that_was_lost_is_noticed() {
 fn every_call_fails(filter: &mut DurableFilter) {
     for _ in 0..2 {
         assert!(matches!(filter.judge(&subject(12)), Err(StateError::RolledBack)));
-        let body = filter.judge_body("a", Digest::of(b"a"), Timestamp(0));
-        assert!(matches!(body, Err(StateError::RolledBack)));
         assert!(matches!(filter.commit(), Err(StateError::RolledBack)));
         assert!(matches!(filter.id_of(DocId(1)), Err(StateError::RolledBack)));
     }

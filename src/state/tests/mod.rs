@@ -67,12 +67,6 @@ impl Judge for InState {
         judgement
     }
 
-    fn judge_body(&mut self, name: &str, body: Digest, at: Timestamp) -> Option<Judgement> {
-        let judgement = self.filter().judge_body(name, body, at).unwrap();
-        self.filter().commit().unwrap();
-        judgement
-    }
-
     fn reopen(&mut self) {
         let state = self.filter.take().unwrap().into_state();
         self.open(state);

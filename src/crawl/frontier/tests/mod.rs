@@ -6,7 +6,7 @@ use proptest::{prelude::*, sample::select};
 
 use super::*;
 use crate::crawl::politeness::ShareDelay;
-use world::{Outcome, Scenario, World};
+use world::{Load, Outcome, Scenario, World};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -44,22 +44,25 @@ fn a_suspended_host_does_not_come_back_by_a_late_report() {
 #[test]
 fn the_pause_of_a_suspended_host_does_not_delay_the_end() {
     let start = Instant::now();
-    let outcomes = vec![Outcome {
-        signal: Signal::Overload { retry_after: Some(500 * SECOND) },
-        ..Outcome::default()
-    }];
+    let overload = |seconds| RequestEnd::Overload {
+        address: IpAddr::from([192, 0, 2, 1]),
+        retry_after: Some(seconds * SECOND),
+    };
+    let outcomes = vec![Outcome { load: pause(500), ..Outcome::default() }];
     let mut world =
         World::new(Scenario { obey_robots: false, outcomes, per_host: 2, ..two_hosts() });
     while let Step::Fetch(task) = world.next(start) {
-        let overload = Signal::Overload { retry_after: Some(500 * SECOND) };
-        world.frontier.responded(task.id, None, overload, start);
+        world.frontier.responded(task.id, overload(500), start);
         world.end(&task, start);
     }
     world.frontier.suspend(HostId(0), SuspendCause::Unanswered(10));
     world.frontier.suspend(HostId(1), SuspendCause::Unanswered(10));
     let ends = std::iter::from_fn(|| Some(world.frontier.next(start)));
     let steps: Vec<_> = ends.take(3).collect();
-    assert!(matches!(steps[..], [Step::Suspend(..), Step::Suspend(..), Step::Done]), "{steps:?}");
+    assert!(
+        matches!(steps[..], [Step::Suspend(..), Step::Suspend(..), Step::Idle(Idle::Done)]),
+        "{steps:?}"
+    );
 }
 
 #[test]
@@ -68,9 +71,9 @@ fn a_page_queued_while_its_host_waits_for_a_retry_is_not_delayed() {
     let scenario = Scenario { obey_robots: false, delay: Duration::ZERO, ..two_hosts() };
     let mut world = World::new(Scenario { seeds: vec![(0, 0)], ..scenario });
     let task = world.fetched(start);
-    world.frontier.responded(task.id, None, Signal::Fine, start);
+    world.frontier.responded(task.id, RequestEnd::Broken, start);
     world.frontier.retry(&task, 0.0, start);
-    assert!(matches!(world.next(start), Step::Wait(at) if at == start + SECOND));
+    assert!(matches!(world.next(start), Step::Idle(Idle::Until(at)) if at == start + SECOND));
     world.queue(0, start);
     assert!(matches!(world.next(start), Step::Fetch(..)));
 }
@@ -85,12 +88,12 @@ fn robots_txt_is_fetched_again_after_a_day() {
         let mut step = world.next(now);
         asked.push(matches!(step, Step::FetchRobots(..)));
         if let Step::FetchRobots(task) = step {
-            world.frontier.responded(task.id, None, Signal::Fine, now);
+            world.frontier.responded(task.id, RequestEnd::Broken, now);
             world.frontier.robots_fetched(&task, allow_all(), now);
             step = world.next(now + SECOND);
         }
         let Step::Fetch(task) = step else { panic!("a page") };
-        world.frontier.responded(task.id, None, Signal::Fine, now + SECOND);
+        world.frontier.responded(task.id, RequestEnd::Broken, now + SECOND);
         world.end(&task, now + SECOND);
     }
     assert_eq!(asked, [true, false, true]);
@@ -132,7 +135,7 @@ fn a_host_evicted_while_hosts_are_loaded_comes_back() {
     assert!(asks_for_hosts(&mut world, start));
     let first = world.fetched(start);
     world.end(&first, start);
-    assert!(matches!(world.frontier.next(start), Step::Blocked));
+    assert!(matches!(world.frontier.next(start), Step::Idle(Idle::Blocked)));
     assert!(world.frontier.hosts.is_empty(), "it was evicted");
     world.frontier.loaded_hosts(&[], start);
     world.queue(0, start);
@@ -158,11 +161,11 @@ fn idle_hosts_make_room_when_their_delay_is_over() {
     })
     .collect();
     for task in tasks {
-        world.frontier.responded(task.id, None, Signal::Fine, start);
+        world.frontier.responded(task.id, RequestEnd::Broken, start);
         world.end(&task, start);
     }
     world.queue(4, start);
-    assert!(matches!(world.next(start), Step::Wait(at) if at == start + SECOND));
+    assert!(matches!(world.next(start), Step::Idle(Idle::Until(at)) if at == start + SECOND));
     assert!(matches!(world.next(start + SECOND), Step::Fetch(..)));
 }
 
@@ -199,9 +202,9 @@ fn a_host_that_stops_responding_gets_no_more_requests_than_were_in_flight() {
 /// Ends the next fetch, with or without an answer, and returns the orders that follow.
 fn fetch_once(world: &mut World, now: &mut Instant, answered: bool) -> Vec<Step> {
     let task = world.fetched(*now);
-    let address = answered.then_some(IpAddr::from([192, 0, 2, 1]));
-    let signal = if answered { Signal::Fine } else { Signal::Unanswered };
-    world.frontier.responded(task.id, address, signal, *now);
+    let response = RequestEnd::Response(IpAddr::from([192, 0, 2, 1]));
+    let end = if answered { response } else { RequestEnd::Unanswered };
+    world.frontier.responded(task.id, end, *now);
     world.state.dequeue(0, task.queued.seq);
     let recorded = Recorded { unanswered: !answered, ..Recorded::default() };
     world.frontier.recorded(&task, &recorded, *now);
@@ -240,14 +243,16 @@ fn a_host_whose_last_urls_fail_is_asked_again_before_the_run_ends() {
     // The failed URLs are queued again.
     world.state.enqueue(0, 0);
     for _ in 0..3 {
-        let Step::Wait(at) = world.next(now) else { panic!("it is asked after a pause") };
+        let Step::Idle(Idle::Until(at)) = world.next(now) else {
+            panic!("it is asked after a pause")
+        };
         now = at;
         assert!(matches!(world.next(now), Step::Resume(HostId(0))));
         let row = world.row(0);
         world.frontier.resumed(HostId(0), Some(&row), now);
         // No URL is to blame.
         let Step::Probe(task) = world.next(now) else { panic!("not asked") };
-        world.frontier.responded(task.id, None, Signal::Unanswered, now);
+        world.frontier.responded(task.id, RequestEnd::Unanswered, now);
         world.frontier.probed(&task, now);
         let orders: Vec<_> = world.frontier.orders.drain(..).collect();
         assert!(
@@ -255,7 +260,7 @@ fn a_host_whose_last_urls_fail_is_asked_again_before_the_run_ends() {
             "{orders:?}"
         );
     }
-    assert!(matches!(world.next(now), Step::Done));
+    assert!(matches!(world.next(now), Step::Idle(Idle::Done)));
 }
 
 #[test]
@@ -265,7 +270,7 @@ fn a_resumed_host_waits_for_the_pause_that_it_asked_for() {
     assert!(asks_for_hosts(&mut world, start));
     let row = HostRow { not_before: Some(Timestamp(5_000)), ..world.row(0) };
     world.frontier.loaded_hosts(&[row], start);
-    assert!(matches!(world.next(start), Step::Wait(at) if at == start + 5 * SECOND));
+    assert!(matches!(world.next(start), Step::Idle(Idle::Until(at)) if at == start + 5 * SECOND));
 }
 
 /// The delay after which the robots.txt of the first host is requested at `target`, to which it redirects.
@@ -277,7 +282,7 @@ fn delay_of_redirect(order: Order, target: &str) -> Duration {
         match world.next(now) {
             Step::FetchRobots(task) if &*task.name == "h0:80" => {
                 requested.push(now - start);
-                world.frontier.responded(task.id, None, Signal::Fine, now);
+                world.frontier.responded(task.id, RequestEnd::Broken, now);
                 if task.request.is_redirected() {
                     assert_eq!(task.request.url().as_str(), target);
                     return requested[1];
@@ -288,10 +293,10 @@ fn delay_of_redirect(order: Order, target: &str) -> Duration {
             Step::FetchRobots(task) => {
                 // The other host responds slowly.
                 now += SECOND / 2;
-                world.frontier.responded(task.id, None, Signal::Fine, now);
+                world.frontier.responded(task.id, RequestEnd::Broken, now);
                 world.frontier.robots_fetched(&task, allow_all(), now);
             }
-            Step::Wait(at) => now = at,
+            Step::Idle(Idle::Until(at)) => now = at,
             step => panic!("{step:?}"),
         }
     }
@@ -322,11 +327,11 @@ fn in_round_robin_a_redirected_robots_txt_waits_for_a_pausing_host() {
     let pausing = HostRow { not_before: Some(Timestamp(5_000)), ..world.row(1) };
     world.frontier.loaded_hosts(&[world.row(0), pausing], start);
     let Step::FetchRobots(task) = world.next(start) else { panic!("robots.txt") };
-    world.frontier.responded(task.id, None, Signal::Fine, start);
+    world.frontier.responded(task.id, RequestEnd::Broken, start);
     let redirect = RobotsResult::Redirect(RobotsRequest::redirected_to("http://h1/robots.txt"));
     world.frontier.robots_fetched(&task, redirect, start);
     for (now, then) in [(start, start + SECOND), (start + SECOND, start + 5 * SECOND)] {
-        assert!(matches!(world.next(now), Step::Wait(at) if at == then));
+        assert!(matches!(world.next(now), Step::Idle(Idle::Until(at)) if at == then));
     }
     let Step::FetchRobots(task) = world.next(start + 5 * SECOND) else { panic!("robots.txt") };
     assert!(task.request.is_redirected());
@@ -334,11 +339,14 @@ fn in_round_robin_a_redirected_robots_txt_waits_for_a_pausing_host() {
 
 const HOSTS: usize = 7;
 
-fn signal() -> impl Strategy<Value = Signal> {
-    let pause = |seconds| Signal::Overload { retry_after: Some(Duration::from_secs(seconds)) };
+fn pause(seconds: u64) -> Load {
+    Load::Overload { retry_after: Some(Duration::from_secs(seconds)) }
+}
+
+fn load() -> impl Strategy<Value = Load> {
     prop_oneof![
-        10 => Just(Signal::Fine),
-        1 => Just(Signal::Overload { retry_after: None }),
+        10 => Just(Load::Fine),
+        1 => Just(Load::Overload { retry_after: None }),
         1 => (0..20_u64).prop_map(pause),
         1 => Just(pause(10_000)),
     ]
@@ -347,14 +355,14 @@ fn signal() -> impl Strategy<Value = Signal> {
 prop_compose! {
     fn outcome()(
         latency in (0..3000_u64, 0..500_u64),
-        signal in signal(),
+        load in load(),
         silent in prop::bool::weighted(0.2),
         retry in prop::bool::weighted(0.2),
         fetched in prop::bool::weighted(0.7),
         unanswered in prop::bool::weighted(0.2),
         links in [(); 3].map(|()| prop::option::of((0..HOSTS, 0..2_usize))),
     ) -> Outcome {
-        Outcome { latency, signal, silent, retry, fetched: fetched && !retry, unanswered, links }
+        Outcome { latency, load, silent, retry, fetched: fetched && !retry, unanswered, links }
     }
 }
 
@@ -404,8 +412,8 @@ proptest! {
     ) {
         let calm = |mut outcome: Outcome| {
             outcome.unanswered = false;
-            if matches!(outcome.signal, Signal::Overload { retry_after: Some(_) }) {
-                outcome.signal = Signal::Fine;
+            if matches!(outcome.load, Load::Overload { retry_after: Some(_) }) {
+                outcome.load = Load::Fine;
             }
             outcome
         };
@@ -421,14 +429,13 @@ proptest! {
 
 /// The answers of a world in which much goes wrong, also many requests in a row.
 fn mishaps() -> Vec<Outcome> {
-    let overload = |seconds| Signal::Overload { retry_after: Some(seconds * SECOND) };
     let outcome = |n: u64| Outcome {
         latency: (n * 37 % 3000, n % 50),
-        signal: match n {
-            5 | 6 => Signal::Overload { retry_after: None },
-            11 => overload(3),
-            12 => overload(0),
-            _ => Signal::Fine,
+        load: match n {
+            5 | 6 => Load::Overload { retry_after: None },
+            11 => pause(3),
+            12 => pause(0),
+            _ => Load::Fine,
         },
         retry: n.is_multiple_of(13),
         unanswered: n.is_multiple_of(17) || (60..90).contains(&n),
@@ -478,7 +485,7 @@ fn started(hosts: usize, requests: usize, answering: usize) -> (World, Vec<Arc<T
         match world.next(start) {
             Step::Fetch(task) => tasks.push(task),
             step => {
-                assert!(matches!(step, Step::Blocked | Step::Wait(_)), "{step:?}");
+                assert!(matches!(step, Step::Idle(Idle::Blocked | Idle::Until(_))), "{step:?}");
                 break;
             }
         }
@@ -520,12 +527,15 @@ fn a_silent_host_waits_for_room_and_gets_more_time_then() {
     let start = world.frontier.clock.instant;
     let brief = tasks.iter().find(|task| task.head_timeout == Some(SHORT_HEAD_TIMEOUT)).unwrap();
     let later = start + SHORT_HEAD_TIMEOUT;
-    world.frontier.responded(brief.id, None, Signal::Unanswered, later);
+    world.frontier.responded(brief.id, RequestEnd::Unanswered, later);
     world.frontier.retry(brief, 0.0, later);
     let again = later + 2 * SECOND;
-    assert!(matches!(world.next(again), Step::Blocked), "a quarter of the slots may wait long");
+    assert!(
+        matches!(world.next(again), Step::Idle(Idle::Blocked)),
+        "a quarter of the slots may wait long"
+    );
     let slow = tasks.iter().find(|task| task.head_timeout == Some(HEAD_TIMEOUT)).unwrap();
-    world.frontier.responded(slow.id, None, Signal::Unanswered, again);
+    world.frontier.responded(slow.id, RequestEnd::Unanswered, again);
     world.end(slow, again);
     let task = world.fetched(again);
     assert_eq!(

@@ -19,14 +19,14 @@ use std::{
 
 use super::{
     super::{
-        Budget, Clock, Frontier, Limits, Loaded, Order, ProbeTask, Query, Recorded, RobotsResult,
-        RobotsTask, Step, Task, TaskId,
+        Budget, Clock, Frontier, Idle, Limits, Loaded, Order, ProbeTask, Query, Recorded,
+        RobotsResult, RobotsTask, Step, Task, TaskId,
     },
     SECOND,
 };
 use crate::{
     crawl::{
-        politeness::{Options, ShareDelay, Signal},
+        politeness::{Options, RequestEnd, ShareDelay},
         robots::{Robots, RobotsRequest},
     },
     page::{NormalUrl, Timestamp},
@@ -39,12 +39,19 @@ const OUTAGE: Duration = Duration::from_mins(5);
 /// The default of `politeness.max_retry_after`.
 const MAX_RETRY_AFTER: Duration = Duration::from_mins(10);
 
+/// Whether a response asks for a pause.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Load {
+    Fine,
+    Overload { retry_after: Option<Duration> },
+}
+
 /// How one fetch goes; they are used one after the other, in a cycle.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outcome {
     /// Milliseconds until the answer, and from there until the task ends.
     pub(super) latency: (u64, u64),
-    pub(super) signal: Signal,
+    pub(super) load: Load,
     /// No request is made, as when robots.txt forbids it.
     pub(super) silent: bool,
     pub(super) retry: bool,
@@ -58,7 +65,7 @@ impl Default for Outcome {
     fn default() -> Self {
         Self {
             latency: (20, 10),
-            signal: Signal::Fine,
+            load: Load::Fine,
             silent: false,
             retry: false,
             fetched: true,
@@ -252,7 +259,7 @@ pub(super) struct Log {
 #[derive(Debug)]
 enum Event {
     /// The request of a task, to this host, has ended.
-    Responded(TaskId, usize, Option<IpAddr>, Signal),
+    Responded(TaskId, usize, RequestEnd),
     Finished(Arc<Task>, Outcome),
     Robots(Arc<RobotsTask>),
     Loaded(Loaded),
@@ -418,8 +425,8 @@ impl World {
         let mut now = Instant::now();
         let end = loop {
             match self.begin(now) {
-                Step::Done if self.pending.is_empty() => break Step::Done,
-                Step::Wait(at) => {
+                Step::Idle(Idle::Done) if self.pending.is_empty() => break Step::Idle(Idle::Done),
+                Step::Idle(Idle::Until(at)) => {
                     assert!(at > now, "a wait that is over before it begins");
                     let next = self.events.peek().map_or(at, |&Reverse((due, _))| due.min(at));
                     now = next.max(now);
@@ -439,7 +446,7 @@ impl World {
                 self.deliver(event, now);
             }
         };
-        assert!(matches!(end, Step::Done));
+        assert!(matches!(end, Step::Idle(Idle::Done)));
         self.check_end();
     }
 
@@ -482,12 +489,12 @@ impl World {
                     let host = named(task.url.host_str().unwrap());
                     self.start(task.id, host, host, now);
                     let answers = self.scenario.probes_answered;
-                    let (address, signal) = if answers {
-                        (Some(self.address(host)), Signal::Fine)
+                    let end = if answers {
+                        RequestEnd::Response(self.address(host))
                     } else {
-                        (None, Signal::Unanswered)
+                        RequestEnd::Unanswered
                     };
-                    self.later(now, 7, Event::Responded(task.id, host, address, signal));
+                    self.later(now, 7, Event::Responded(task.id, host, end));
                     self.later(now, 9, Event::Probed(task));
                 }
                 Step::FetchRobots(task) => {
@@ -496,16 +503,20 @@ impl World {
                     self.log.asked.push((host, task.scheme.as_str()));
                     self.log.redirected += usize::from(target != host);
                     self.start(task.id, host, target, now);
-                    let address = Some(self.address(target));
-                    let responded = Event::Responded(task.id, target, address, Signal::Fine);
-                    self.later(now, 7, responded);
+                    let end = RequestEnd::Response(self.address(target));
+                    self.later(now, 7, Event::Responded(task.id, target, end));
                     self.later(now, 9, Event::Robots(task));
                 }
                 Step::Fetch(task) => self.fetch(task, now),
-                Step::Wait(_) | Step::Blocked | Step::Done => return step,
+                Step::OverBudget(task) => {
+                    self.log.over_budget += 1;
+                    let outcome = Outcome { fetched: false, ..Outcome::default() };
+                    self.run_task(task, outcome, now);
+                }
+                Step::Idle(_) => return step,
             }
         }
-        Step::Blocked
+        Step::Idle(Idle::Blocked)
     }
 
     /// Answers a query, some time later.
@@ -527,6 +538,25 @@ impl World {
     }
 
     fn fetch(&mut self, task: Arc<Task>, now: Instant) {
+        let host = task.queued.url.host.0 as usize;
+        let mut outcome = self.scenario.outcomes[self.log.answers % self.scenario.outcomes.len()];
+        self.log.answers += 1;
+        outcome.retry &= task.attempt < 2;
+        if !outcome.silent {
+            self.start(task.id, host, host, now);
+            let address = self.address(host);
+            let end = match outcome.load {
+                _ if outcome.unanswered => RequestEnd::Unanswered,
+                Load::Fine => RequestEnd::Response(address),
+                Load::Overload { retry_after } => RequestEnd::Overload { address, retry_after },
+            };
+            self.later(now, outcome.latency.0, Event::Responded(task.id, host, end));
+        }
+        self.run_task(task, outcome, now);
+    }
+
+    /// Runs a task until it is recorded.
+    fn run_task(&mut self, task: Arc<Task>, outcome: Outcome, now: Instant) {
         self.tasks += 1;
         let (host, seq) = (task.queued.url.host.0 as usize, task.queued.seq);
         assert!(self.in_flight.insert(seq), "{seq} is in flight twice");
@@ -541,19 +571,6 @@ impl World {
         assert!(task.attempt == retried || may_be_fewer && task.attempt < retried);
         if self.scenario.order == Order::RoundRobin {
             assert_eq!(self.tasks, 1, "one after the other");
-        }
-        let mut outcome = self.scenario.outcomes[self.log.answers % self.scenario.outcomes.len()];
-        self.log.answers += 1;
-        outcome.retry &= task.attempt < 2 && !task.over_budget;
-        if task.over_budget {
-            self.log.over_budget += 1;
-            outcome = Outcome { silent: true, fetched: false, ..Outcome::default() };
-        } else if !outcome.silent {
-            self.start(task.id, host, host, now);
-            let address = (!outcome.unanswered).then(|| self.address(host));
-            let signal = if outcome.unanswered { Signal::Unanswered } else { outcome.signal };
-            let responded = Event::Responded(task.id, host, address, signal);
-            self.later(now, outcome.latency.0, responded);
         }
         if task.attempt == 0 {
             self.log.fetched.push((host, seq));
@@ -597,9 +614,7 @@ impl World {
 
     fn deliver(&mut self, event: Event, now: Instant) {
         match event {
-            Event::Responded(id, host, address, signal) => {
-                self.responded(id, host, address, signal, now);
-            }
+            Event::Responded(id, host, end) => self.responded(id, host, end, now),
             Event::Robots(task) => {
                 self.tasks -= 1;
                 let (host, delays) = (named(&task.name), &self.scenario.crawl_delays);
@@ -646,24 +661,17 @@ impl World {
     }
 
     /// The request of a task has ended.
-    fn responded(
-        &mut self,
-        id: TaskId,
-        host: usize,
-        address: Option<IpAddr>,
-        signal: Signal,
-        now: Instant,
-    ) {
+    fn responded(&mut self, id: TaskId, host: usize, end: RequestEnd, now: Instant) {
         let delay = self.scenario.delay;
         let goes_elsewhere = self.frontier.running[&id].goes_elsewhere;
-        let group = self.group(host).filter(|_| address.is_some());
+        let group = self.group(host).filter(|_| end.address().is_some());
         let seen = self.seen.entry(host).or_default();
-        let pause = match signal {
-            Signal::Fine | Signal::Unanswered | Signal::Local | Signal::None => delay,
-            Signal::Overload { retry_after } => {
+        let pause = match end {
+            RequestEnd::Overload { retry_after, .. } => {
                 // Whoever asks for more is suspended, and is asked only by others.
                 delay.max(retry_after.unwrap_or(SECOND).min(MAX_RETRY_AFTER))
             }
+            _ => delay,
         };
         seen.not_before = seen.not_before.max(Some(now + pause));
         if !goes_elsewhere {
@@ -676,7 +684,7 @@ impl World {
         if let Some(address) = self.counted_as.remove(&id) {
             *self.to_address.get_mut(&address).unwrap() -= 1;
         }
-        self.frontier.responded(id, address, signal, now);
+        self.frontier.responded(id, end, now);
     }
 
     /// The recorder records a URL; its report arrives some time later.

@@ -34,11 +34,6 @@ pub(crate) enum Event {
         text: usize,
         at: i64,
     },
-    JudgeBody {
-        name: &'static str,
-        body: u8,
-        at: i64,
-    },
     /// The filter is dropped, and another goes on where it stood.
     Reopen,
 }
@@ -58,7 +53,6 @@ pub(crate) struct Script {
 /// What is to obey the model.
 pub(crate) trait Judge {
     fn judge(&mut self, document: &Document) -> Judgement;
-    fn judge_body(&mut self, name: &str, body: Digest, at: Timestamp) -> Option<Judgement>;
     fn reopen(&mut self);
     /// Representatives in the window.
     fn len(&self) -> usize;
@@ -193,12 +187,12 @@ impl Model {
     }
 
     fn judge(&mut self, subject: &Document, blocks: Option<Lines>) -> Judgement {
-        if let Some(body) = subject.body
-            && let Some(judgement) = self.judge_body(subject.key, body, subject.at)
-        {
-            return judgement;
-        }
         self.clock = self.clock.max(subject.at.0);
+        if let Some(body) = subject.body
+            && let Some((found, facts)) = self.equal(subject.key, body, Step::Body)
+        {
+            return self.enter(subject.key, Vec::new(), None, Some(found), facts);
+        }
         let facts = Facts {
             fingerprint: (subject.sketch.features > 0)
                 .then(|| subject.sketch.signature.fingerprint()),
@@ -219,12 +213,6 @@ impl Model {
         let judgement = self.enter(subject.key, digests, signature, found, facts);
         self.all.last_mut().expect("it was entered").blocks = blocks;
         judgement
-    }
-
-    fn judge_body(&mut self, key: Key, body: Digest, at: Timestamp) -> Option<Judgement> {
-        self.clock = self.clock.max(at.0);
-        let (found, facts) = self.equal(key, body, Step::Body)?;
-        Some(self.enter(key, Vec::new(), None, Some(found), facts))
     }
 
     fn enter(
@@ -292,13 +280,6 @@ impl Script {
                     let blocks = self.blocks(name, text % self.texts.len());
                     prop_assert_eq!(judge.judge(&subject), model.judge(&subject, blocks));
                     prop_assert_eq!(judge.len(), model.window().count());
-                }
-                Event::JudgeBody { name, body, at } => {
-                    let (body, at) = (digest_of_body(body), Timestamp(at));
-                    prop_assert_eq!(
-                        judge.judge_body(name, body, at),
-                        model.judge_body(Key::of(name), body, at)
-                    );
                 }
                 Event::Reopen => judge.reopen(),
             }

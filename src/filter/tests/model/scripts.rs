@@ -54,7 +54,7 @@ pub(crate) fn script() -> impl Strategy<Value = Script> {
                 Options { mode, radius, min_features, templates, window, ..Options::default() };
             if runs_on {
                 for (number, event) in events.iter_mut().enumerate() {
-                    if let Event::Judge { at, .. } | Event::JudgeBody { at, .. } = event {
+                    if let Event::Judge { at, .. } = event {
                         *at += number as i64 * 3;
                     }
                 }
@@ -74,7 +74,6 @@ fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         20 => (name(), prop::option::of(0..8_u8), 0..12_usize, -20..60_i64)
             .prop_map(|(name, body, text, at)| Event::Judge { name, body, text, at }),
-        4 => (name(), 0..8_u8, -20..60_i64).prop_map(|(name, body, at)| Event::JudgeBody { name, body, at }),
         2 => Just(Event::Reopen),
     ]
 }
