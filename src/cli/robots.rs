@@ -37,9 +37,9 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
     let mut decide = |text: &str| {
         let line = match Url::parse(text) {
             Ok(url) => {
-                let decision = robots.decide(&url);
-                let verdict = if decision.allowed { "allow" } else { "deny" };
-                let rule = decision.rule.map_or_else(|| "-".to_owned(), ToString::to_string);
+                let permission = robots.decide(&url);
+                let verdict = if permission.allowed { "allow" } else { "deny" };
+                let rule = permission.rule.map_or_else(|| "-".to_owned(), ToString::to_string);
                 format!("{verdict}\t{text}\t{rule}")
             }
             Err(error) => {

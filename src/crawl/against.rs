@@ -12,7 +12,7 @@ use super::{
 use crate::{
     filter::{Document, Judgement, Key, Options},
     fingerprint::{HashSeed, HashSeedChoice, Recipe, Segment},
-    state::{PastWindow, Recorded, State, StateError},
+    state::{PastWindow, RecordedRecipe, State, StateError},
 };
 
 /// The windows of other runs.
@@ -103,12 +103,12 @@ pub(crate) fn hash_seed_of(path: &Path) -> Result<Option<HashSeed>, StateError> 
     Ok(read(path)?.hash_seed)
 }
 
-fn read(path: &Path) -> Result<Recorded, StateError> {
+fn read(path: &Path) -> Result<RecordedRecipe, StateError> {
     let state = state_in(path);
     if !state.is_file() {
         return Err(StateError::Foreign { path: path.to_owned() });
     }
-    Recorded::read(&State::read(&state)?)
+    RecordedRecipe::read(&State::read(&state)?)
 }
 
 fn is_same(a: &Path, b: &Path) -> bool {

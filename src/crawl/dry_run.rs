@@ -13,7 +13,7 @@ use url::Url;
 
 use super::{
     directory::{STATE, check_owner, check_unclaimed},
-    fetch::{Contact, FetchError, Fetcher, Limit, Response},
+    fetch::{Contact, FetchError, Fetcher, Resource, Response},
     plan::{CrawlError, Plan},
     robots::{self, Robots, RobotsRequest, RobotsResponse, product_token},
     scope::Scope,
@@ -97,11 +97,11 @@ pub async fn dry_run(plan: &Plan) -> Result<Forecast, CrawlError> {
         match kind {
             UrlKind::Page => {
                 for url in urls {
-                    let origin = format!("{}://{}", url.scheme(), url.origin());
+                    let root_url = format!("{}://{}", url.scheme(), url.origin());
                     let admitted = dry_run.scope.admit_seed(seed, &url, |_| false);
                     dry_run.check_page(url, admitted).await?;
                     if plan.seeds[seed].sitemaps
-                        && let Some(sitemaps) = dry_run.sitemaps.remove(&origin)
+                        && let Some(sitemaps) = dry_run.sitemaps.remove(&root_url)
                     {
                         dry_run.check_sitemaps(sitemaps).await?;
                     }
@@ -134,7 +134,7 @@ struct DryRun<'a> {
     known: Option<(State, UrlLog)>,
     fetcher: Fetcher,
     robots: HashMap<String, Robots>,
-    /// The sitemaps that the robots.txt of an origin names.
+    /// The sitemaps that the robots.txt of an origin names, by its root URL.
     sitemaps: HashMap<String, VecDeque<NormalUrl>>,
     /// When each host may get its next request.
     not_before: HashMap<Origin, Instant>,
@@ -154,7 +154,7 @@ impl DryRun<'_> {
                 continue;
             }
             read += 1;
-            match self.get(url.as_url(), Limit::Sitemap).await {
+            match self.get(url.as_url(), Resource::Sitemap).await {
                 Ok(response) => self.check_sitemap(&url, &response, &mut queue).await?,
                 Err(error) => {
                     self.note(&url, Action::Skip, because(Reason::Failure, error.explain()));
@@ -236,12 +236,12 @@ impl DryRun<'_> {
         if !self.plan.politeness.obey_robots {
             return None;
         }
-        let origin = format!("{}://{}", url.scheme(), url.origin());
-        if !self.robots.contains_key(&origin) {
-            let robots = self.ask(url, &origin).await;
-            self.robots.insert(origin.clone(), robots);
+        let root_url = format!("{}://{}", url.scheme(), url.origin());
+        if !self.robots.contains_key(&root_url) {
+            let robots = self.ask(url, &root_url).await;
+            self.robots.insert(root_url.clone(), robots);
         }
-        let robots = self.robots.get(&origin)?;
+        let robots = self.robots.get(&root_url)?;
         let longest = self.plan.politeness.max_crawl_delay;
         if let Some(delay) = robots.crawl_delay().filter(|&delay| delay > longest) {
             return Some(because(Reason::Host, SuspendCause::CrawlDelay(delay)));
@@ -253,17 +253,17 @@ impl DryRun<'_> {
         robots.refusal(url.as_url()).map(|why| because(reason, why))
     }
 
-    async fn ask(&mut self, url: &NormalUrl, origin: &str) -> Robots {
+    async fn ask(&mut self, url: &NormalUrl, root_url: &str) -> Robots {
         let mut request = RobotsRequest::new(url);
         loop {
             let url = request.url().clone();
-            let got = self.get(&url, Limit::Robots).await;
+            let got = self.get(&url, Resource::Robots).await;
             match request.receive(got) {
                 RobotsResponse::Redirect => {}
                 RobotsResponse::Content(body) => {
                     let normal = |url| NormalUrl::new(&url, &self.options).ok();
                     let sitemaps = robots::sitemaps(&body).into_iter().filter_map(normal);
-                    self.sitemaps.insert(origin.to_owned(), sitemaps.collect());
+                    self.sitemaps.insert(root_url.to_owned(), sitemaps.collect());
                     return Robots::parse(&body, product_token(&self.plan.crawl.user_agent));
                 }
                 RobotsResponse::Unreachable(why, contact) => {
@@ -275,16 +275,16 @@ impl DryRun<'_> {
 
     /// Fetches a URL after the delay of its host: the configured one, or a longer one of its robots.txt. Requests are made one by one and
     /// never again, so the pauses of `politeness::Pace` for requests in flight and overloaded hosts do not matter here.
-    async fn get(&mut self, url: &Url, limit: Limit) -> Result<Response, FetchError> {
+    async fn get(&mut self, url: &Url, resource: Resource) -> Result<Response, FetchError> {
         let Ok(host) = NormalUrl::new(url, &self.options).map(|url| url.origin()) else {
-            return self.fetcher.get(url, limit).await;
+            return self.fetcher.get(url, resource).await;
         };
         if let Some(next) = self.not_before.get(&host) {
             sleep_until(*next).await;
         }
-        let response = self.fetcher.get(url, limit).await;
-        let origin = format!("{}://{host}", url.scheme());
-        let own_delay = self.robots.get(&origin).and_then(Robots::crawl_delay);
+        let response = self.fetcher.get(url, resource).await;
+        let root_url = format!("{}://{host}", url.scheme());
+        let own_delay = self.robots.get(&root_url).and_then(Robots::crawl_delay);
         let delay = self.plan.politeness.delay.max(own_delay.unwrap_or_default());
         self.not_before.insert(host, Instant::now() + delay);
         response

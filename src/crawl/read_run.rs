@@ -26,7 +26,7 @@ use crate::{
     report::BrokenLink,
     sink::SkippedLine,
     state::{
-        JudgedDocument, KeptText, Reason, Recorded, SignatureLog, State, StateError, UrlLog,
+        JudgedDocument, KeptText, Reason, RecordedRecipe, SignatureLog, State, StateError, UrlLog,
         UrlRow, UrlState,
     },
 };
@@ -38,7 +38,7 @@ const REFERRERS: NonZeroUsize = NonZeroUsize::new(1 << 12).expect("not zero");
 #[derive(Debug)]
 pub struct PastRun {
     state: State,
-    recorded: Recorded,
+    recorded: RecordedRecipe,
     hash_seed: HashSeed,
 }
 
@@ -159,7 +159,7 @@ impl PastRun {
     /// If there is none, or its state cannot be read.
     pub fn open(directory: &Path) -> Result<Self, CrawlError> {
         let state = open_run(directory)?;
-        let recorded = Recorded::read(&state)?;
+        let recorded = RecordedRecipe::read(&state)?;
         let hash_seed = recorded.hash_seed.ok_or(StateError::Damaged("it has no hash seed"))?;
         Ok(Self { state, recorded, hash_seed })
     }

@@ -47,14 +47,14 @@ pub struct Repair {
     /// WARC files that were cut after their last whole record, and which bytes they have lost.
     pub cut: Vec<String>,
     /// Where the damaged files are now.
-    pub aside: Vec<PathBuf>,
+    pub kept: Vec<PathBuf>,
     /// What is still damaged.
     pub left: Vec<String>,
 }
 
 impl fmt::Display for Repair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.aside.is_empty() && self.left.is_empty() {
+        if self.kept.is_empty() && self.left.is_empty() {
             return writeln!(f, "nothing to repair");
         }
         writeln!(f, "restored  {}", counted(self.restored, "block"))?;
@@ -64,7 +64,7 @@ impl fmt::Display for Repair {
         self.dropped.iter().try_for_each(|what| writeln!(f, "dropped   {what}"))?;
         self.unnamed.iter().try_for_each(|what| writeln!(f, "unnamed   {what}"))?;
         self.cut.iter().try_for_each(|what| writeln!(f, "cut       {what}"))?;
-        self.aside.iter().try_for_each(|path| writeln!(f, "kept      {}", path.display()))?;
+        self.kept.iter().try_for_each(|path| writeln!(f, "kept      {}", path.display()))?;
         self.left.iter().try_for_each(|what| writeln!(f, "damaged   {what}"))
     }
 }
@@ -333,17 +333,17 @@ fn copied(path: &Path) -> io::Result<File> {
 
 /// Replaces a file by its new version, and keeps the old one under another name.
 fn replace(path: &Path, done: &mut Repair) -> io::Result<()> {
-    let mut aside = path.with_added_extension("damaged");
+    let mut kept = path.with_added_extension("damaged");
     for number in 2.. {
-        if !aside.exists() {
+        if !kept.exists() {
             break;
         }
-        aside = path.with_added_extension(format!("damaged-{number}"));
+        kept = path.with_added_extension(format!("damaged-{number}"));
     }
     // It must not be lost when the old one has another name.
     OpenOptions::new().write(true).open(new(path))?.sync_all()?;
-    fs::rename(path, &aside)?;
+    fs::rename(path, &kept)?;
     fs::rename(new(path), path)?;
-    done.aside.push(aside);
+    done.kept.push(kept);
     Ok(())
 }

@@ -349,12 +349,12 @@ fn shown(urls: &[String], none: &str) -> String {
 /// The URL of a line whose record has some of these bytes of a WARC file.
 fn archived(line: &[u8], file: &str, bytes: &Range<u64>) -> Option<String> {
     #[derive(Deserialize)]
-    struct Archived<'a> {
+    struct StoredLine<'a> {
         #[serde(borrow)]
         id: Cow<'a, str>,
         warc: Option<Position>,
     }
-    let line: Archived<'_> = serde_json::from_slice(line).ok()?;
+    let line: StoredLine<'_> = serde_json::from_slice(line).ok()?;
     let position = line.warc.filter(|position| position.file == file)?;
     let is_hit = position.offset < bytes.end && position.offset + position.length > bytes.start;
     is_hit.then(|| line.id.into_owned())

@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 use url::Url;
 
 use super::{
-    fetch::{Contact, Extent, FetchError, Fetcher, Limit, Response, is_html},
+    fetch::{Contact, Extent, FetchError, Fetcher, Resource, Response, is_html},
     frontier::{ProbeTask, RobotsResult, RobotsTask, Task, TaskId},
     plan::{CrawlError, Plan},
     politeness::RequestEnd,
@@ -100,7 +100,7 @@ impl Worker {
 
     /// Fetches a URL and submits the outcome to the recorder.
     pub(super) async fn fetch(self: Arc<Self>, task: Arc<Task>) -> Result<Finished, RecorderGone> {
-        let visit = AssertUnwindSafe(self.visit(&task)).catch_unwind().await;
+        let visit = AssertUnwindSafe(self.check_and_fetch(&task)).catch_unwind().await;
         if let Ok(finished) = visit {
             return finished;
         }
@@ -108,7 +108,7 @@ impl Worker {
         self.record(&task, Outcome::failure("the worker panicked"), None).await
     }
 
-    async fn visit(self: &Arc<Self>, task: &Arc<Task>) -> Result<Finished, RecorderGone> {
+    async fn check_and_fetch(self: &Arc<Self>, task: &Arc<Task>) -> Result<Finished, RecorderGone> {
         let url = task.queued.url.url.as_url();
         if let Some(robots) = &task.robots
             && let Some(refusal) = robots.refusal(url)
@@ -122,12 +122,13 @@ impl Worker {
         {
             return Ok(Finished::Submitted);
         }
-        let limit = match task.queued.url.kind {
-            UrlKind::Page => Limit::Page,
-            UrlKind::Sitemap => Limit::Sitemap,
+        let resource = match task.queued.url.kind {
+            UrlKind::Page => Resource::Page,
+            UrlKind::Sitemap => Resource::Sitemap,
         };
         let known = known(task).map(|visit| &visit.validators);
-        let (got, exchange) = self.request(task.id, (url, known), limit, task.head_timeout).await;
+        let (got, exchange) =
+            self.request(task.id, (url, known), resource, task.head_timeout).await;
         trace(url, task.attempt, &got);
         // A host that sends no head holds a slot until the time limit, and a core if it sends responses of status 1xx without end. Its
         // failure is taken back when it answers for another URL; else it is asked again before the run ends.
@@ -155,10 +156,10 @@ impl Worker {
         &self,
         id: TaskId,
         (url, known): (&Url, Option<&Validators>),
-        limit: Limit,
+        resource: Resource,
         head_timeout: Option<Duration>,
     ) -> (Result<Response, FetchError>, Option<Exchange>) {
-        let (got, exchange) = self.fetcher.exchange(url, limit, head_timeout, known).await;
+        let (got, exchange) = self.fetcher.exchange(url, resource, head_timeout, known).await;
         // If nobody receives it, the run has ended.
         drop(self.updates.send(Update::Responded(id, request_end(&got))).await);
         (got, exchange)
@@ -263,7 +264,7 @@ impl Worker {
         self: Arc<Self>,
         task: Arc<ProbeTask>,
     ) -> Result<Finished, RecorderGone> {
-        let request = self.request(task.id, (&task.url, None), Limit::Robots, Some(PROBE_TIME));
+        let request = self.request(task.id, (&task.url, None), Resource::Robots, Some(PROBE_TIME));
         let (_, exchange) = request.await;
         self.archive(exchange).await?;
         Ok(Finished::Probed(task))
@@ -285,24 +286,24 @@ impl Worker {
     /// The robots.txt of a host: from the state if it is still valid, else by one request. Its redirects go through the frontier, because
     /// the hosts that they lead to must be treated politely too.
     async fn robots(self: &Arc<Self>, task: &RobotsTask) -> Result<RobotsResult, RecorderGone> {
-        let origin = format!("{}://{}", task.scheme.as_str(), task.name);
+        let root_url = format!("{}://{}", task.scheme.as_str(), task.name);
         let mut request = task.request.clone();
         if !request.is_redirected()
             && let Some(RobotsRow { at, body }) =
-                self.ask(|reply| Request::Robots(origin.clone(), reply)).await?
+                self.ask(|reply| Request::Robots(root_url.clone(), reply)).await?
             && age(at) < VALID
         {
             return Ok(RobotsResult::Rules(self.parse_robots(body).await, age(at)));
         }
         let (got, exchange) =
-            self.request(task.id, (request.url(), None), Limit::Robots, task.head_timeout).await;
+            self.request(task.id, (request.url(), None), Resource::Robots, task.head_timeout).await;
         let may_retry = self.may_retry(task.attempt, &got);
         self.archive(exchange).await?;
         Ok(match request.receive(got) {
             RobotsResponse::Redirect => RobotsResult::Redirect(request),
             RobotsResponse::Content(body) => {
                 let row = RobotsRow { at: Timestamp::now(), body: body.clone() };
-                self.send(Request::KeepRobots(origin, row)).await?;
+                self.send(Request::KeepRobots(root_url, row)).await?;
                 RobotsResult::Rules(self.parse_robots(body).await, Duration::ZERO)
             }
             RobotsResponse::Unreachable(why, _) if may_retry => {

@@ -180,7 +180,7 @@ struct Chart {
 type Series = (&'static str, &'static str, Vec<Option<f64>>);
 
 /// How a curve gets its values.
-type Share = fn(&Figures) -> Option<f64>;
+type Measure = fn(&Figures) -> Option<f64>;
 
 /// Renders a page that needs no other file.
 ///
@@ -211,7 +211,7 @@ fn by_band(quality: &Quality) -> Chart {
 fn by_radius(quality: &Quality, group: &GroupQuality) -> Option<Chart> {
     group.figures.recall?;
     let (radii, unconfirmed) = (&group.radii, &group.unconfirmed);
-    let curves: [(_, _, _, Share); 4] = [
+    let curves: [(_, _, _, Measure); 4] = [
         ("recall of near pairs", "near", radii, |it| it.recall),
         ("of those with different texts", "not-equal", radii, |it| it.recall_not_equal),
         ("reported pairs of 0.5 or more", "precise", radii, |it| it.precision_50),

@@ -25,7 +25,7 @@ const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("radius {0} is too large: the pigeonhole index serves 0 to {MAX_RADIUS}")]
 #[non_exhaustive]
-pub struct RadiusError(pub u32);
+pub struct UnsupportedRadius(pub u32);
 
 /// An exact index for radius 0 to 3 over a window that rolls: of radius + 1 blocks of bits, one must be equal.
 ///
@@ -82,9 +82,9 @@ impl Pigeonhole {
     ///
     /// # Errors
     /// If `radius` is larger than 3.
-    pub fn new(radius: u32) -> Result<Self, RadiusError> {
+    pub fn new(radius: u32) -> Result<Self, UnsupportedRadius> {
         if radius > MAX_RADIUS {
-            return Err(RadiusError(radius));
+            return Err(UnsupportedRadius(radius));
         }
         let blocks = radius + 1;
         let bounds = |i: u32| i * u64::BITS / blocks;
@@ -243,7 +243,7 @@ fn first_equal_block(tables: &[Table], difference: u64) -> Option<usize> {
 #[cfg(test)]
 impl Pigeonhole {
     /// An index whose first document gets this ordinal.
-    pub(super) fn starting_at(radius: u32, ordinal: u32) -> Result<Self, RadiusError> {
+    pub(super) fn starting_at(radius: u32, ordinal: u32) -> Result<Self, UnsupportedRadius> {
         Ok(Self::new(radius)?.restarted_at(ordinal))
     }
 

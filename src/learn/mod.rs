@@ -62,7 +62,7 @@ pub(crate) enum DeferReason {
 
 /// What to do with a URL.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Decision {
+pub(crate) enum Placement {
     /// Fetch it in its turn.
     Now,
     /// Fetch it later; groups are ordered by their estimated yield.
@@ -361,8 +361,8 @@ impl Learner {
     }
 
     /// What to do with a URL that is known and not fetched.
-    pub(crate) fn decide(&mut self, url: &Url, site: &str) -> Decision {
-        let Some(known) = self.sites.get_mut(site) else { return Decision::Now };
+    pub(crate) fn decide(&mut self, url: &Url, site: &str) -> Placement {
+        let Some(known) = self.sites.get_mut(site) else { return Placement::Now };
         known.used = self.clock;
         let chance = xxh3_64_with_seed(url.as_str().as_bytes(), 12);
         let prediction = known.predict(url);
@@ -375,7 +375,7 @@ impl Learner {
             };
             if !chance.is_multiple_of(sampled) {
                 let text = candidate.text.as_deref().unwrap_or_default();
-                return Decision::Deferred(
+                return Placement::Deferred(
                     DeferReason::Rule,
                     format!("{text} makes no difference"),
                 );
@@ -388,7 +388,7 @@ impl Learner {
             if sample_interval > 1
                 && !(chance / SAMPLE_ONE_IN).is_multiple_of(u64::from(sample_interval))
             {
-                return Decision::Deferred(DeferReason::LowYield, text);
+                return Placement::Deferred(DeferReason::LowYield, text);
             }
             if !kind.is_wide() && (pattern_yield.estimate() < 0.2 || pattern_yield.feeds_itself()) {
                 late = Some(number);
@@ -400,10 +400,10 @@ impl Learner {
                     let new = || site::Candidate { general, ..Default::default() };
                     known.candidates.entry(special).or_insert_with(new);
                 }
-                Decision::Late(special)
+                Placement::Late(special)
             }
-            Prediction::Repeats(rule) => Decision::Late(rule),
-            Prediction::Open => late.map_or(Decision::Now, Decision::Late),
+            Prediction::Repeats(rule) => Placement::Late(rule),
+            Prediction::Open => late.map_or(Placement::Now, Placement::Late),
         }
     }
 

@@ -49,7 +49,7 @@ impl Web {
     fn is_deferred(&mut self, page: u64) -> bool {
         let asked = (1..200).map(|it| self.learner.decide(&Self::url(page, it << 40), SITE));
         let deferred =
-            asked.filter(|it| matches!(it, Decision::Deferred(DeferReason::Rule, _))).count();
+            asked.filter(|it| matches!(it, Placement::Deferred(DeferReason::Rule, _))).count();
         deferred > 150
     }
 
@@ -143,7 +143,7 @@ fn judge(learner: &mut Learner, url: &str, text: Option<u32>, yielded: Yielded, 
 fn is_deferred_by_rule(learner: &mut Learner, urls: impl Iterator<Item = String>) -> bool {
     let urls: Vec<Url> = urls.map(|url| Url::parse(&url).unwrap()).collect();
     let deferred =
-        |url: &&Url| matches!(learner.decide(url, SITE), Decision::Deferred(DeferReason::Rule, _));
+        |url: &&Url| matches!(learner.decide(url, SITE), Placement::Deferred(DeferReason::Rule, _));
     urls.iter().filter(deferred).count() * 10 > urls.len() * 9
 }
 
@@ -403,7 +403,7 @@ fn ten_index_pages_are_enough_and_their_directories_are_known() {
     }
     assert_eq!(rules_of(&learner), ["name of an index page"]);
     let mut is_deferred = |url: &str| {
-        matches!(learner.decide(&Url::parse(url).unwrap(), SITE), Decision::Deferred(..))
+        matches!(learner.decide(&Url::parse(url).unwrap(), SITE), Placement::Deferred(..))
     };
     assert!(is_deferred("https://example.org/topic-11/index.html"));
     assert!(!is_deferred("https://example.org/topic-12/index.html"), "the first of a class");
@@ -424,9 +424,12 @@ fn a_last_segment_that_makes_no_difference_is_learnt_and_the_page_without_it_com
     let text = u32::try_from(learner.last.0).unwrap() + 1;
     judge_text(&mut learner, &post(77, ""), text, 7);
     let mut decide = |url: &str| learner.decide(&Url::parse(url).unwrap(), SITE);
-    assert!(matches!(decide(&post(77, "amp/")), Decision::Deferred(DeferReason::Rule, _)));
-    assert!(matches!(decide(&post(88, "amp/")), Decision::Late(_)), "perhaps the post comes first");
-    assert_eq!(decide(&post(88, "")), Decision::Now);
+    assert!(matches!(decide(&post(77, "amp/")), Placement::Deferred(DeferReason::Rule, _)));
+    assert!(
+        matches!(decide(&post(88, "amp/")), Placement::Late(_)),
+        "perhaps the post comes first"
+    );
+    assert_eq!(decide(&post(88, "")), Placement::Now);
 }
 
 #[test]
@@ -461,7 +464,7 @@ fn versions_between_two_that_are_the_same_are_deferred() {
     }
     let mut is_deferred = |number| {
         let url = Url::parse(&page("2.0", number)).unwrap();
-        matches!(learner.decide(&url, SITE), Decision::Deferred(DeferReason::Rule, _))
+        matches!(learner.decide(&url, SITE), Placement::Deferred(DeferReason::Rule, _))
     };
     let deferred: Vec<_> = (54..60).filter(|number| is_deferred(*number)).collect();
     assert_eq!(deferred, [55, 56, 58, 59]);

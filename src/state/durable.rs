@@ -8,7 +8,7 @@ use std::{ops::Deref, path::Path};
 use super::{
     State, StateError,
     digests::{DigestIndex, DigestTable},
-    recipe::Recorded,
+    recipe::RecordedRecipe,
     signatures::{Restored, SignatureLog},
 };
 use crate::{
@@ -122,7 +122,7 @@ impl DurableFilter {
         new_hash_seed: impl FnOnce() -> HashSeed,
         report: impl FnMut(Restored),
     ) -> Result<Self, StateError> {
-        let recorded = Recorded::read(&state)?;
+        let recorded = RecordedRecipe::read(&state)?;
         if let Some(difference) = recorded.difference(options) {
             return Err(StateError::Recipe(difference));
         }
@@ -131,7 +131,7 @@ impl DurableFilter {
         recipe.check().map_err(OptionsError::from)?;
         let mut engine = Engine::new(options, recipe, options.index()?);
         state.begin()?;
-        Recorded::write(&state, recipe)?;
+        RecordedRecipe::write(&state, recipe)?;
         let (log, digests) = state.restore(&mut engine, report)?;
         Ok(Self { state, engine, digests, log, kept, transaction: Transaction::Open })
     }
@@ -346,7 +346,7 @@ impl PastWindow {
         let state = State::read(path)?;
         let hash_seed = HashSeedChoice::Fixed(recipe.hash_seed);
         let options = Options { hash_seed, ..options.clone() };
-        if let Some(difference) = Recorded::read(&state)?.difference(&options) {
+        if let Some(difference) = RecordedRecipe::read(&state)?.difference(&options) {
             return Err(StateError::Recipe(difference));
         }
         let mut engine = Engine::new(&options, recipe, options.index()?);

@@ -249,12 +249,12 @@ impl State {
         })
     }
 
-    /// The robots.txt last received from an origin.
+    /// The robots.txt last received from a root URL: scheme, name and port.
     ///
     /// # Errors
     /// If SQLite fails.
-    pub(crate) fn robots(&self, origin: &str) -> Result<Option<RobotsRow>, StateError> {
-        self.find("SELECT at, body FROM robots WHERE origin = ?", [origin], |row| {
+    pub(crate) fn robots(&self, root_url: &str) -> Result<Option<RobotsRow>, StateError> {
+        self.find("SELECT at, body FROM robots WHERE origin = ?", [root_url], |row| {
             Ok(RobotsRow { at: Timestamp(row.get(0)?), body: row.get(1)? })
         })
     }
@@ -263,9 +263,9 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails.
-    pub(crate) fn set_robots(&self, origin: &str, robots: &RobotsRow) -> Result<(), StateError> {
+    pub(crate) fn set_robots(&self, root_url: &str, robots: &RobotsRow) -> Result<(), StateError> {
         let sql = "REPLACE INTO robots VALUES (?, ?, ?)";
-        self.execute(sql, (origin, robots.at.0, &robots.body))
+        self.execute(sql, (root_url, robots.at.0, &robots.body))
     }
 }
 

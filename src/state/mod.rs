@@ -67,7 +67,7 @@ pub(crate) use {
     inspect::{Inspection, owners},
     known_urls::KnownUrl,
     pages::{PAGE, is_sound, is_state, restore},
-    recipe::Recorded,
+    recipe::RecordedRecipe,
     signatures::SignatureLog,
     totals::{ClusterKind, ClusterRow, HostCounts},
     url_log::{Queued, UrlLog},

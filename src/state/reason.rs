@@ -78,7 +78,7 @@ impl SkipCause {
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Reason {
-    /// robots.txt forbids it, or could not be read. Decided before each request: `visit` in `crawl/worker.rs`.
+    /// robots.txt forbids it, or could not be read. Decided before each request: `check_and_fetch` in `crawl/worker.rs`.
     Robots = 1,
     /// No seed's scope admits it. Decided when it is found: `admit` in `crawl/recorder/record.rs`.
     Scope = 2,
@@ -92,7 +92,7 @@ pub enum Reason {
     Redirect = 5,
     /// The status was not 2xx. Decided by `receive` in `crawl/worker.rs`.
     Status = 6,
-    /// There was no complete response. Decided by `visit` in `crawl/worker.rs`.
+    /// There was no complete response. Decided by `check_and_fetch` in `crawl/worker.rs`.
     Failure = 7,
     /// The response is not HTML. Decided by `receive` in `crawl/worker.rs`.
     ContentType = 8,

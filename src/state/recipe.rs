@@ -10,7 +10,7 @@ use crate::{
 
 /// What a state records of its recipe: nothing before the first start.
 #[derive(Debug)]
-pub(crate) struct Recorded {
+pub(crate) struct RecordedRecipe {
     pub(crate) hash_seed: Option<HashSeed>,
     /// Whether the seed was drawn, and not configured. Only crawls record it.
     pub(crate) drawn: Option<bool>,
@@ -31,7 +31,7 @@ pub struct Difference {
 /// The parts of a scheme, in their order.
 const PARTS: [&str; 3] = ["the version of the recipe", "dedup.segment", "dedup.fold_chinese"];
 
-impl Recorded {
+impl RecordedRecipe {
     /// What this state records.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use std::{
 
 use bytesize::ByteSize;
 use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
-use pagesieve::crawl::fetch::{Extent, FetchError, Fetcher, Limit, Options, Response, is_html};
+use pagesieve::crawl::fetch::{Extent, FetchError, Fetcher, Options, Resource, Response, is_html};
 use url::Url;
 
 use crate::server::{Reply, Routes, Server};
@@ -30,7 +30,7 @@ fn fetcher(options: &Options) -> Fetcher {
 /// One page of a server that has no other.
 async fn page(options: &Options, reply: Reply) -> Result<Response, FetchError> {
     let server = Server::start(Routes::new().at("*", "/", reply));
-    fetcher(options).get(&server.url("/"), Limit::Page).await
+    fetcher(options).get(&server.url("/"), Resource::Page).await
 }
 
 /// Text of `bytes` bytes that compresses as text does.
@@ -137,9 +137,9 @@ async fn a_body_is_cut_at_the_limit_and_marked() {
 async fn robots_and_sitemaps_have_limits_of_their_own() {
     let server = Server::start(Routes::new().at("*", "/", Reply::text(text(9 * MIB))));
     let fetcher = fetcher(&open());
-    let robots = fetcher.get(&server.url("/"), Limit::Robots).await.unwrap();
+    let robots = fetcher.get(&server.url("/"), Resource::Robots).await.unwrap();
     assert_eq!((robots.body.len(), robots.extent), (500 << 10, Extent::Cut));
-    let sitemap = fetcher.get(&server.url("/"), Limit::Sitemap).await.unwrap();
+    let sitemap = fetcher.get(&server.url("/"), Resource::Sitemap).await.unwrap();
     assert_eq!((sitemap.body.len(), sitemap.extent), (9 * MIB, Extent::Whole));
 }
 
@@ -347,7 +347,7 @@ async fn no_spelling_of_a_private_address_is_connected_to() {
         "[::ffff:0:127.0.0.1]",
     ] {
         let url = Url::parse(&format!("http://{host}:{port}/")).unwrap();
-        for limit in [Limit::Page, Limit::Robots, Limit::Sitemap] {
+        for limit in [Resource::Page, Resource::Robots, Resource::Sitemap] {
             let error = fetcher.get(&url, limit).await.unwrap_err();
             assert_eq!((error.kind(), error.is_retryable()), ("address", false), "{host}");
         }
@@ -355,7 +355,7 @@ async fn no_spelling_of_a_private_address_is_connected_to() {
     // Whether these are names at all depends on the machine.
     for name in ["localhost", "LocalHost.", "ip6-localhost"] {
         let url = Url::parse(&format!("http://{name}:{port}/")).unwrap();
-        let error = fetcher.get(&url, Limit::Page).await.unwrap_err();
+        let error = fetcher.get(&url, Resource::Page).await.unwrap_err();
         assert!(matches!(error.kind(), "address" | "dns"), "{name}");
     }
     assert_eq!(server.connections(), 0);
@@ -365,7 +365,7 @@ async fn no_spelling_of_a_private_address_is_connected_to() {
 async fn other_schemes_than_http_are_refused() {
     let fetcher = fetcher(&open());
     for url in ["ftp://127.0.0.1/", "file:///etc/passwd", "data:text/html,x", "gopher://a.test/"] {
-        let error = fetcher.get(&Url::parse(url).unwrap(), Limit::Page).await.unwrap_err();
+        let error = fetcher.get(&Url::parse(url).unwrap(), Resource::Page).await.unwrap_err();
         assert_eq!(error.kind(), "address", "{url}");
     }
 }
@@ -384,7 +384,7 @@ async fn a_mapped_name_reaches_its_address_and_nothing_else() {
     let server = Server::start(routes);
     let port = server.address().port();
     let fetcher = fetcher(&mapped(&["a.test", "B.test"], server.address()));
-    let get = async |url: String| fetcher.get(&Url::parse(&url).unwrap(), Limit::Page).await;
+    let get = async |url: String| fetcher.get(&Url::parse(&url).unwrap(), Resource::Page).await;
 
     assert_eq!(get("http://a.test/".to_owned()).await.unwrap().body, b"of a");
     assert_eq!(get("http://b.test/".to_owned()).await.unwrap().body, b"of b");
@@ -404,11 +404,11 @@ async fn a_redirect_is_an_answer_and_its_target_passes_the_guard_again() {
     });
     let fetcher = fetcher(&mapped(&["a.test"], server.address()));
     let url = Url::parse("http://a.test/in").unwrap();
-    let answer = fetcher.get(&url, Limit::Page).await.unwrap();
+    let answer = fetcher.get(&url, Resource::Page).await.unwrap();
     assert_eq!((answer.status.as_u16(), answer.extent), (302, Extent::Skipped));
     let target = answer.redirect_target(&url).unwrap();
     assert_eq!(target.as_str(), "http://127.0.0.1:8/secret");
-    assert_eq!(fetcher.get(&target, Limit::Page).await.unwrap_err().kind(), "address");
+    assert_eq!(fetcher.get(&target, Resource::Page).await.unwrap_err().kind(), "address");
     assert_eq!((server.count("*", "/secret"), server.requests().len()), (0, 1));
 }
 
@@ -460,7 +460,7 @@ async fn one_connection_serves_pages_redirects_and_errors() {
     let fetcher = fetcher(&open());
     let mut busy = None;
     for path in ["/page", "/moved", "/image", "/lost", "/busy", "/page"] {
-        let answer = fetcher.get(&server.url(path), Limit::Page).await.unwrap();
+        let answer = fetcher.get(&server.url(path), Resource::Page).await.unwrap();
         busy = busy.or(answer.retry_after);
     }
     assert_eq!((server.requests().len(), server.connections()), (6, 1));
@@ -473,7 +473,7 @@ async fn the_request_says_who_we_are_and_nothing_it_need_not() {
     let mut url = server.url("/a?b=c#fragment");
     url.set_username("user").unwrap();
     url.set_password(Some("password")).unwrap();
-    fetcher(&open()).get(&url, Limit::Page).await.unwrap();
+    fetcher(&open()).get(&url, Resource::Page).await.unwrap();
     let request = server.requests().remove(0);
     assert_eq!(request.path, "/a?b=c");
     let mut names: Vec<_> = request.headers.iter().map(|(name, _)| name.as_str()).collect();
@@ -491,7 +491,7 @@ async fn the_head_is_read_as_the_crawler_needs_it() {
         .header("Retry-After", "soon");
     let server = Server::start(Routes::new().at("*", "/", reply));
     let (got, exchange) =
-        fetcher(&open()).exchange(&server.url("/"), Limit::Page, None, None).await;
+        fetcher(&open()).exchange(&server.url("/"), Resource::Page, None, None).await;
     let answer = got.unwrap();
     assert_eq!(answer.x_robots_tag, ["noindex", "otherbot: nofollow"]);
     assert_eq!(answer.content_type.as_deref(), Some("text/html; charset=utf-8"));
@@ -516,7 +516,7 @@ async fn a_kept_exchange_has_the_body_as_received_without_transfer_coding() {
     let mut fetcher = fetcher(&open());
     fetcher.keep_exchanges = true;
     let get = async |path| {
-        let (got, exchange) = fetcher.exchange(&server.url(path), Limit::Page, None, None).await;
+        let (got, exchange) = fetcher.exchange(&server.url(path), Resource::Page, None, None).await;
         (got.unwrap(), exchange.unwrap())
     };
 
@@ -543,7 +543,7 @@ async fn a_kept_exchange_has_the_body_as_received_without_transfer_coding() {
 #[tokio::test]
 async fn failures_to_connect_say_what_failed_and_whether_it_may_pass() {
     let fetcher = fetcher(&open());
-    let get = async |url: &str| fetcher.get(&Url::parse(url).unwrap(), Limit::Page).await;
+    let get = async |url: &str| fetcher.get(&Url::parse(url).unwrap(), Resource::Page).await;
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let refused = get(&format!("http://{closed}/")).await.unwrap_err();
     assert_eq!((refused.kind(), refused.is_retryable()), ("connect", true));

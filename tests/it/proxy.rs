@@ -12,7 +12,7 @@ use std::{
 use flate2::read::MultiGzDecoder;
 use pagesieve::{
     crawl::{
-        fetch::{Contact, FetchError, Fetcher, Limit, Options, Response},
+        fetch::{Contact, FetchError, Fetcher, Options, Resource, Response},
         scope::Seed,
     },
     report::Warning,
@@ -37,7 +37,7 @@ fn options(proxy: SocketAddr) -> Options {
 
 async fn get(options: &Options, url: &str) -> Result<Response, FetchError> {
     let fetcher = Fetcher::new(options, "testsieve/1.0").unwrap();
-    fetcher.get(&url.parse().unwrap(), Limit::Page).await
+    fetcher.get(&url.parse().unwrap(), Resource::Page).await
 }
 
 /// An address at which nothing listens.
@@ -100,7 +100,7 @@ async fn a_request_with_tls_goes_through_a_tunnel() {
     options.ca_file = Some(authority.file());
     let fetcher = Fetcher::new(&options, "testsieve/1.0").unwrap();
     for _ in 0..2 {
-        let got = fetcher.get(&"https://1.1.1.1/".parse().unwrap(), Limit::Page).await.unwrap();
+        let got = fetcher.get(&"https://1.1.1.1/".parse().unwrap(), Resource::Page).await.unwrap();
         assert_eq!((got.body, got.address), (b"hello".to_vec(), "1.1.1.1:443".parse().unwrap()));
     }
     let heads = heads.lock().unwrap().clone();

@@ -17,7 +17,7 @@ use bytes::Bytes;
 use h2::Reason;
 use hyper::Response;
 use pagesieve::crawl::{
-    fetch::{FetchError, Fetcher, Limit, Options, Response as Page},
+    fetch::{FetchError, Fetcher, Options, Resource, Response as Page},
     scope::Seed,
 };
 use rcgen::{
@@ -231,7 +231,7 @@ fn fetcher(authority: &Authority, address: SocketAddr) -> Fetcher {
 }
 
 async fn get(fetcher: &Fetcher, path: &str) -> Result<Page, FetchError> {
-    fetcher.get(&Url::parse(&format!("https://a.test{path}")).unwrap(), Limit::Page).await
+    fetcher.get(&Url::parse(&format!("https://a.test{path}")).unwrap(), Resource::Page).await
 }
 
 #[tokio::test]

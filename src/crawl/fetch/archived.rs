@@ -7,7 +7,7 @@ use futures_util::{FutureExt, stream};
 use reqwest::header::{CONTENT_ENCODING, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING};
 
 use super::{
-    body::{self, Budget, Coding, Extent},
+    body::{self, Coding, Extent, MemoryBudget},
     response::content_type,
 };
 
@@ -55,7 +55,7 @@ impl<'a> Archived<'a> {
         let body = whole.as_deref().unwrap_or(self.body);
         let decoded = Coding::of(&self.headers).map_err(io::Error::from).and_then(|coding| {
             let chunks = stream::iter([Ok(Bytes::copy_from_slice(body))]);
-            let mut share = Budget::new(usize::MAX >> 4).share(coding.memory());
+            let mut share = MemoryBudget::new(usize::MAX >> 4).share(coding.memory());
             let read = body::read(chunks, coding, limit, &mut share).now_or_never();
             read.expect("everything is in memory")
         });

@@ -129,7 +129,7 @@ pub(super) async fn read<S>(
     chunks: S,
     coding: Coding,
     limit: usize,
-    share: &mut Share,
+    share: &mut MemoryShare,
 ) -> io::Result<(Vec<u8>, Extent)>
 where
     S: Stream<Item = reqwest::Result<Bytes>> + Send + Unpin,
@@ -210,7 +210,7 @@ async fn fill(
     body: &mut Vec<u8>,
     mut decoder: impl AsyncRead + Unpin,
     limit: usize,
-    share: &mut Share,
+    share: &mut MemoryShare,
     consumed: &AtomicUsize,
 ) -> io::Result<Extent> {
     // One byte more than the limit distinguishes a body that is too long from one that just fits.
@@ -257,7 +257,7 @@ const UNIT: usize = 1 << 10;
 
 /// A budget for some kinds of bodies. Clones share it.
 #[derive(Clone, Debug)]
-pub(super) struct Budget {
+pub(super) struct MemoryBudget {
     permits: Arc<Semaphore>,
     /// Who may go on beyond the budget.
     beyond: Arc<Semaphore>,
@@ -265,8 +265,8 @@ pub(super) struct Budget {
 
 /// The share of the budget that a body has; it ends when it is dropped.
 #[derive(Debug)]
-pub(in crate::crawl) struct Share {
-    budget: Budget,
+pub(in crate::crawl) struct MemoryShare {
+    budget: MemoryBudget,
     /// Bytes of memory for each byte of the body.
     factor: usize,
     bytes: usize,
@@ -274,7 +274,7 @@ pub(in crate::crawl) struct Share {
     beyond: Option<OwnedSemaphorePermit>,
 }
 
-impl Budget {
+impl MemoryBudget {
     pub(super) fn new(bytes: usize) -> Self {
         Self {
             permits: Arc::new(Semaphore::new(bytes / UNIT)),
@@ -283,12 +283,12 @@ impl Budget {
     }
 
     /// The share of a body that takes `factor` bytes of memory for each of its own.
-    pub(super) fn share(&self, factor: usize) -> Share {
-        Share { budget: self.clone(), factor, bytes: FREE, permits: None, beyond: None }
+    pub(super) fn share(&self, factor: usize) -> MemoryShare {
+        MemoryShare { budget: self.clone(), factor, bytes: FREE, permits: None, beyond: None }
     }
 }
 
-impl Share {
+impl MemoryShare {
     /// Waits until the body may have this length.
     pub(super) async fn grow(&mut self, length: usize) {
         let bytes = length.saturating_mul(self.factor);
@@ -323,8 +323,8 @@ mod tests {
 
     #[tokio::test]
     async fn bodies_in_flight_have_one_budget_and_one_goes_on_beyond_it() {
-        let budget = Budget::new(PAGES);
-        let mut shares: Vec<Share> = Vec::new();
+        let budget = MemoryBudget::new(PAGES);
+        let mut shares: Vec<MemoryShare> = Vec::new();
         for _ in 0..9 {
             let mut share = budget.share(1);
             for length in [FREE, 1 << 20, 4 << 20, 8 << 20] {

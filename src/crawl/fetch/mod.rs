@@ -46,13 +46,13 @@ use crate::{
 #[cfg(feature = "cli")]
 pub(crate) use archived::{Archived, fields, head_length};
 pub use body::Extent;
-pub(super) use body::Share;
+pub(super) use body::MemoryShare;
 pub use failure::{Contact, FetchError};
 pub use proxy::{BadProxy, Proxy};
 pub use response::{Response, is_html};
 
 use address::{Guard, Source};
-use body::{Budget, Coding, PAGES, SITEMAPS};
+use body::{Coding, MemoryBudget, PAGES, SITEMAPS};
 use connections::Connections;
 use proxy::{Refused, report_ignored};
 use response::{Media, exchange_of_head};
@@ -128,7 +128,7 @@ impl Default for Options {
 
 /// What is requested: it decides how much is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
+pub enum Resource {
     /// A page: up to [`Options::max_body`], and only if it may be HTML.
     Page,
     /// A robots.txt: up to 500 KiB, what RFC 9309 demands at least.
@@ -142,8 +142,8 @@ pub enum Limit {
 pub struct Fetcher {
     connections: Connections,
     guard: Arc<Guard>,
-    pages: Budget,
-    sitemaps: Budget,
+    pages: MemoryBudget,
+    sitemaps: MemoryBudget,
     proxy: Option<Proxy>,
     headers: HeaderMap,
     timeout: Duration,
@@ -167,8 +167,8 @@ impl Fetcher {
         Ok(Self {
             connections: Connections::new(&guard, options)?,
             guard,
-            pages: Budget::new(PAGES),
-            sitemaps: Budget::new(SITEMAPS),
+            pages: MemoryBudget::new(PAGES),
+            sitemaps: MemoryBudget::new(SITEMAPS),
             proxy: options.proxy.clone(),
             headers: headers(user_agent)?,
             timeout: options.timeout,
@@ -185,8 +185,8 @@ impl Fetcher {
     /// # Errors
     ///
     /// If no whole response arrived before the deadline; [`FetchError::kind`] says why.
-    pub async fn get(&self, url: &Url, limit: Limit) -> Result<Response, FetchError> {
-        self.exchange(url, limit, None, None).await.0
+    pub async fn get(&self, url: &Url, resource: Resource) -> Result<Response, FetchError> {
+        self.exchange(url, resource, None, None).await.0
     }
 
     /// Checks what can be known of `url` without a look-up: its scheme, and its host if that is an address or mapped.
@@ -237,14 +237,15 @@ impl Fetcher {
     pub async fn exchange(
         &self,
         url: &Url,
-        limit: Limit,
+        resource: Resource,
         head_timeout: Option<Duration>,
         known: Option<&Validators>,
     ) -> (Result<Response, FetchError>, Option<Exchange>) {
         let (mut exchange, mut answered) = (None, false);
         let head_timeout = head_timeout.unwrap_or(self.timeout);
         let headers = self.headers(known);
-        let asking = self.ask((url, &headers), limit, head_timeout, &mut exchange, &mut answered);
+        let asking =
+            self.ask((url, &headers), resource, head_timeout, &mut exchange, &mut answered);
         let asked = tokio::time::timeout(self.timeout, asking).await;
         let got = asked.unwrap_or_else(|_| Err(FetchError::timeout(url)));
         let got = got.map_err(|error| if answered { error.after_head() } else { error });
@@ -270,7 +271,7 @@ impl Fetcher {
     async fn ask(
         &self,
         (url, headers): (&Url, &HeaderMap),
-        limit: Limit,
+        resource: Resource,
         head_timeout: Duration,
         exchange: &mut Option<Exchange>,
         answered: &mut bool,
@@ -288,8 +289,8 @@ impl Fetcher {
             *exchange = Some(exchange_of_head(started, url, headers, &arriving, address));
         }
         let received = exchange.as_mut().map(|exchange| &mut exchange.body);
-        let extent = if is_needed(&response, limit) {
-            let read = self.read(arriving, limit, received, &mut response).await;
+        let extent = if is_needed(&response, resource) {
+            let read = self.read(arriving, resource, received, &mut response).await;
             read.map_err(|error| FetchError::body(url, error))?;
             response.extent
         } else {
@@ -335,15 +336,15 @@ impl Fetcher {
     async fn read(
         &self,
         arriving: reqwest::Response,
-        limit: Limit,
+        resource: Resource,
         mut received: Option<&mut Vec<u8>>,
         response: &mut Response,
     ) -> std::io::Result<()> {
         let coding = Coding::of(arriving.headers())?;
-        let (limit, budget) = match limit {
-            Limit::Page => (self.max_page, &self.pages),
-            Limit::Robots => (500 << 10, &self.pages),
-            Limit::Sitemap => (50 << 20, &self.sitemaps),
+        let (limit, budget) = match resource {
+            Resource::Page => (self.max_page, &self.pages),
+            Resource::Robots => (500 << 10, &self.pages),
+            Resource::Sitemap => (50 << 20, &self.sitemaps),
         };
         let mut share = budget.share(coding.memory() + usize::from(received.is_some()));
         let chunks = arriving.bytes_stream().inspect_ok(|chunk| {
@@ -359,14 +360,14 @@ impl Fetcher {
 }
 
 /// Whether the body of the response is needed.
-fn is_needed(response: &Response, limit: Limit) -> bool {
+fn is_needed(response: &Response, resource: Resource) -> bool {
     let may_serve =
-        limit != Limit::Page || Media::of(response.content_type.as_deref()) != Media::Other;
+        resource != Resource::Page || Media::of(response.content_type.as_deref()) != Media::Other;
     response.status.is_success() && may_serve
 }
 
 /// Reads a body that is not needed, if it is short and fast. A failure here is not an error.
-async fn read_unneeded(response: reqwest::Response, mut share: Share) -> (Vec<u8>, Extent) {
+async fn read_unneeded(response: reqwest::Response, mut share: MemoryShare) -> (Vec<u8>, Extent) {
     let nothing = (Vec::new(), Extent::Cut);
     if response.content_length().is_some_and(|length| length > UNNEEDED_BODY as u64) {
         return nothing;

@@ -17,7 +17,7 @@ use reqwest::{
 };
 use url::{Position, Url};
 
-use super::body::{Extent, Share};
+use super::body::{Extent, MemoryShare};
 use crate::{
     page::{Timestamp, Validators},
     sink::warc::Exchange,
@@ -55,7 +55,7 @@ pub struct Response {
     /// How much of the body was kept.
     pub extent: Extent,
     /// The memory that the body holds of the budget for all.
-    pub(in crate::crawl) share: Option<Arc<Share>>,
+    pub(in crate::crawl) share: Option<Arc<MemoryShare>>,
 }
 
 impl Response {

@@ -63,7 +63,7 @@ const SHORT_HEAD_TIMEOUT: Duration = Duration::from_secs(2);
 /// If a host has answered within this time, slots are kept for hosts that answer.
 const RECENT: Duration = Duration::from_secs(10);
 
-/// In which order hosts are visited.
+/// In which order hosts are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     /// As soon as politeness permits.
@@ -196,8 +196,8 @@ pub(super) enum Idle {
 pub(super) enum Query {
     /// Up to `limit` URLs of this host after the sequence number `after`.
     Urls { host: HostId, after: i64, limit: usize },
-    /// Up to `limit` hosts with queued URLs, after the `visited` hosts have moved to the end of the order.
-    Hosts { visited: Vec<HostId>, limit: usize },
+    /// Up to `limit` hosts with queued URLs, after the `evicted` hosts have moved to the end of the order.
+    Hosts { evicted: Vec<HostId>, limit: usize },
 }
 
 /// The answer to a [`Query`]. If it has fewer rows than the limit, the state has no more.
@@ -309,7 +309,7 @@ pub(super) struct Frontier {
     loaded_up_to: i64,
     loading_hosts: bool,
     /// Evicted hosts, to be moved to the end of the order in the state.
-    visited: Vec<HostId>,
+    evicted: Vec<HostId>,
     /// Suspended hosts, of which reports may still arrive: eight bytes each.
     suspended: HashSet<HostId>,
     /// What is to be recorded: suspended hosts, and failures that are not to be counted.
@@ -349,7 +349,7 @@ impl Frontier {
             has_more_hosts: true,
             loaded_up_to: i64::MIN,
             loading_hosts: false,
-            visited: Vec::new(),
+            evicted: Vec::new(),
             suspended: HashSet::new(),
             orders: VecDeque::new(),
         }
@@ -491,8 +491,8 @@ impl Frontier {
 
     fn load_hosts(&mut self) -> Step {
         self.loading_hosts = true;
-        let visited = std::mem::take(&mut self.visited);
-        Step::Load(Query::Hosts { visited, limit: self.limits.hosts })
+        let evicted = std::mem::take(&mut self.evicted);
+        Step::Load(Query::Hosts { evicted, limit: self.limits.hosts })
     }
 
     fn wants_hosts(&self) -> bool {
@@ -630,7 +630,7 @@ impl Frontier {
         if full && host.is_evictable(now) {
             // To make room. If it has more to do, it is loaded again later.
             if !host.is_idle() {
-                self.visited.push(id);
+                self.evicted.push(id);
             }
             self.remove(id);
             return None;

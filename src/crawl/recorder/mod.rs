@@ -36,7 +36,7 @@ use tokio::{
 use super::{
     against::{Others, adopt},
     directory::{STATE, check_owner, check_unclaimed, keep_marks},
-    fetch::Share,
+    fetch::MemoryShare,
     frontier::{Budget, FailuresSince, Loaded, Query, Recorded, Task, TaskId},
     plan::{CrawlError, Dedup, Links, Plan, Root, Store},
     politeness::RequestEnd,
@@ -92,9 +92,9 @@ pub(super) enum Request {
     Tried(String, String),
     /// Archive a response that decides nothing about a URL: the URL is fetched again, or it is a robots.txt.
     Archive(warc::Exchange),
-    /// Look up the robots.txt that was last received from this origin.
+    /// Look up the robots.txt that was last received from this root URL.
     Robots(String, oneshot::Sender<Option<RobotsRow>>),
-    /// Keep the robots.txt of an origin.
+    /// Keep the robots.txt of a root URL: scheme, name and port.
     KeepRobots(String, RobotsRow),
     /// Record that this host is suspended.
     Suspend(HostId, SuspendCause),
@@ -170,7 +170,7 @@ pub(super) struct Received {
     pub(super) validators: Validators,
     /// The memory that the body holds of the budget for all, until the outcome is recorded.
     #[expect(dead_code, reason = "it ends with the value")]
-    pub(super) share: Option<Arc<Share>>,
+    pub(super) share: Option<Arc<MemoryShare>>,
 }
 
 /// Why there is nothing to be judged.
@@ -244,7 +244,7 @@ pub(super) struct Recorder {
     /// Pages fetched for each seed.
     spent: Vec<u64>,
     sitemaps: Sitemaps,
-    /// Whether hosts are visited in round-robin order.
+    /// Whether hosts are asked in round-robin order.
     round_robin: bool,
     /// Hosts of which a URL was queued since the last [`Update::Recorded`].
     queued: Vec<HostRow>,
@@ -562,10 +562,10 @@ impl Recorder {
                 }
             }
             Request::Archive(exchange) => self.archive(Some(&exchange))?,
-            Request::Robots(origin, reply) => drop(reply.send(self.state().robots(&origin)?)),
-            Request::KeepRobots(origin, robots) => {
-                self.state().set_robots(&origin, &robots)?;
-                self.follow_robots(&origin, &robots)?;
+            Request::Robots(root_url, reply) => drop(reply.send(self.state().robots(&root_url)?)),
+            Request::KeepRobots(root_url, robots) => {
+                self.state().set_robots(&root_url, &robots)?;
+                self.follow_robots(&root_url, &robots)?;
             }
             Request::Suspend(host, cause) => {
                 tracing::warn!(host = self.state().host_by_id(host)?.name, %cause, "host suspended");
@@ -581,8 +581,8 @@ impl Recorder {
             Query::Urls { host, after, limit } => {
                 Ok(Loaded::Urls(host, self.urls.queued(self.state(), host, after, limit)?))
             }
-            Query::Hosts { visited, limit } => {
-                for host in visited {
+            Query::Hosts { evicted, limit } => {
+                for host in evicted {
                     self.move_to_back(host)?;
                 }
                 Ok(Loaded::Hosts(self.urls.waiting_hosts(self.state(), limit)?))
@@ -590,7 +590,7 @@ impl Recorder {
         }
     }
 
-    /// Moves a host to the end of the rotation. The order of the next start depends on it only if hosts are visited one after the other.
+    /// Moves a host to the end of the rotation. The order of the next start depends on it only if hosts are asked one after the other.
     fn move_to_back(&mut self, host: HostId) -> Result<i64, CrawlError> {
         Ok(self.urls.move_to_back(self.filter.state(), host, self.round_robin)?)
     }
@@ -654,7 +654,7 @@ fn open_filter(
     adopted: &Options,
     report: impl FnMut(Restored),
 ) -> Result<DurableFilter, CrawlError> {
-    let recorded = crate::state::Recorded::read(&state)?;
+    let recorded = crate::state::RecordedRecipe::read(&state)?;
     if recorded.drawn.is_none() {
         state.begin()?;
         state.set_meta("seed_drawn", plan.dedup.seed.seed().is_none())?;

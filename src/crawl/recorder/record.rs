@@ -58,7 +58,7 @@ pub(super) struct FollowLinks {
 /// Which sitemaps are followed.
 #[derive(Debug, Default)]
 pub(super) struct Sitemaps {
-    /// The origins, with their scheme, whose robots.txt names sitemaps for a seed list.
+    /// The root URLs (scheme, name and port) whose robots.txt names sitemaps for a seed list.
     seeds: BTreeMap<String, usize>,
     /// How many sitemaps of each host were found.
     found: HashMap<Origin, usize>,
@@ -67,10 +67,10 @@ pub(super) struct Sitemaps {
 impl Sitemaps {
     pub(super) fn new(seeds: &[Seed], roots: &[Root]) -> Self {
         let lists = seeds.iter().zip(roots).enumerate().filter(|(_, (seed, _))| seed.sitemaps);
-        let origin = |url: &NormalUrl| format!("{}://{}", url.scheme(), url.origin());
+        let root_url = |url: &NormalUrl| format!("{}://{}", url.scheme(), url.origin());
         let seeds = lists
             .rev()
-            .flat_map(|(seed, (_, (_, urls)))| urls.iter().map(move |url| (origin(url), seed)));
+            .flat_map(|(seed, (_, (_, urls)))| urls.iter().map(move |url| (root_url(url), seed)));
         Self { seeds: seeds.collect(), found: HashMap::new() }
     }
 
@@ -507,10 +507,10 @@ impl Recorder {
     /// Enters the sitemaps that a robots.txt names, if a seed list asks for them.
     pub(super) fn follow_robots(
         &mut self,
-        origin: &str,
+        root_url: &str,
         robots: &RobotsRow,
     ) -> Result<(), CrawlError> {
-        let Some(&seed) = self.sitemaps.seeds.get(origin) else { return Ok(()) };
+        let Some(&seed) = self.sitemaps.seeds.get(root_url) else { return Ok(()) };
         let found = Found { seed: Some(seed), ..Found::page(None, 0, robots.at) };
         for url in robots::sitemaps(&robots.body) {
             if let Ok(url) = NormalUrl::new(&url, &self.url_options)
@@ -524,10 +524,10 @@ impl Recorder {
 
     /// The same for the robots.txt files that earlier starts have received.
     pub(super) fn follow_known_robots(&mut self) -> Result<(), CrawlError> {
-        let origins: Vec<String> = self.sitemaps.seeds.keys().cloned().collect();
-        for origin in origins {
-            if let Some(robots) = self.state().robots(&origin)? {
-                self.follow_robots(&origin, &robots)?;
+        let root_urls: Vec<String> = self.sitemaps.seeds.keys().cloned().collect();
+        for root_url in root_urls {
+            if let Some(robots) = self.state().robots(&root_url)? {
+                self.follow_robots(&root_url, &robots)?;
             }
         }
         Ok(())

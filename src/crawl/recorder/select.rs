@@ -14,7 +14,7 @@ use crate::{
     },
     extract::Extracted,
     filter::Judgement,
-    learn::{Decision, DeferReason, Learner, LearntRule as Rule, Page, Yielded, link_lines},
+    learn::{DeferReason, Learner, LearntRule as Rule, Page, Placement, Yielded, link_lines},
     page::NormalUrl,
     report::{DeferredUrls, Learnt, LearntRule},
     state::{HostId, Reason, UrlId, UrlKind, UrlRow, UrlState},
@@ -175,7 +175,7 @@ impl Recorder {
         Ok(())
     }
 
-    fn decide(&mut self, url: &NormalUrl) -> Result<Decision, CrawlError> {
+    fn decide(&mut self, url: &NormalUrl) -> Result<Placement, CrawlError> {
         self.recall(url.site())?;
         Ok(self.selection.learner.decide(url.as_url(), url.site()))
     }
@@ -193,9 +193,9 @@ impl Recorder {
         }
         let is_released = self.selection.released.remove(&row.id);
         match self.decide(&row.url)? {
-            Decision::Now => Ok(None),
-            Decision::Late(_) if is_released => Ok(None),
-            Decision::Late(group) => {
+            Placement::Now => Ok(None),
+            Placement::Late(_) if is_released => Ok(None),
+            Placement::Late(group) => {
                 self.urls.postpone(row.host, task.queued.seq, row.id, group)?;
                 self.release_late(row.host)?;
                 let rank = self.round_robin.then(|| self.move_to_back(row.host)).transpose()?;
@@ -204,7 +204,7 @@ impl Recorder {
                 let recorded = Recorded { queued, rank, ..Recorded::default() };
                 Ok(Some(Update::Recorded(Arc::clone(task), recorded, self.counts)))
             }
-            Decision::Deferred(by, why) => {
+            Placement::Deferred(by, why) => {
                 self.record_deferred(row, by, why)?;
                 self.finish_url(Arc::clone(task), false, false).map(Some)
             }
@@ -250,21 +250,21 @@ impl Recorder {
         while self.urls.queue.has_fewer(host, self.selection.width) {
             let Some((id, group, estimate)) = self.next_late(host)? else { break };
             let Some(row) = self.state().url_by_id(id)? else { continue };
-            let decision = self.decide(&row.url)?;
-            match decision {
-                Decision::Deferred(by, why) if !self.never_defers(row.seed) => {
+            let placement = self.decide(&row.url)?;
+            match placement {
+                Placement::Deferred(by, why) if !self.never_defers(row.seed) => {
                     self.counts.queued = self.counts.queued.saturating_sub(1);
                     self.record_deferred(&row, by, why)?;
                 }
                 // What is known of it has changed: others come first.
-                Decision::Late(now)
+                Placement::Late(now)
                     if now != group
                         && self.selection.learner.estimated_yield(row.url.site(), now)
                             < estimate * 0.9 =>
                 {
                     self.urls.put_late(host, id, now)?;
                 }
-                Decision::Late(_) | Decision::Now | Decision::Deferred(..) => {
+                Placement::Late(_) | Placement::Now | Placement::Deferred(..) => {
                     self.urls.put(self.filter.state(), host, id)?;
                     self.selection.released.insert(id);
                     self.report_queued(host)?;
@@ -334,9 +334,9 @@ impl Recorder {
                 continue;
             }
             let group = match self.decide(&row.url)? {
-                Decision::Deferred(..) => continue,
-                Decision::Late(group) => group,
-                Decision::Now => self.group(&row.url)?,
+                Placement::Deferred(..) => continue,
+                Placement::Late(group) => group,
+                Placement::Now => self.group(&row.url)?,
             };
             if let Ok(seed) = self.admit(&row.url, row.kind, row.depth, None) {
                 self.requeue(&row, seed, Some(group))?;

@@ -106,9 +106,9 @@ fn crawl(
     let mut waiting = VecDeque::new();
     while goes_on(web) {
         if waiting.is_empty() {
-            let visited = Vec::new();
+            let evicted = Vec::new();
             let Loaded::Hosts(hosts) =
-                recorder.load(Query::Hosts { visited, limit: 5_000 }).unwrap()
+                recorder.load(Query::Hosts { evicted, limit: 5_000 }).unwrap()
             else {
                 unreachable!()
             };

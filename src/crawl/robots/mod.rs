@@ -49,7 +49,7 @@ pub struct Robots {
 
 /// Whether a URL may be fetched, and which rule says so.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Decision<'a> {
+pub struct Permission<'a> {
     /// Whether the URL may be fetched.
     pub allowed: bool,
     /// The rule that decides; `None` if none matches, or if robots.txt is unreachable.
@@ -67,9 +67,9 @@ impl Robots {
     /// use url::Url;
     ///
     /// let robots = Robots::parse(b"User-agent: *\nDisallow: /private/ # keep out", "pagesieve");
-    /// let decision = robots.decide(&Url::parse("http://example.org/private/a")?);
-    /// assert!(!decision.allowed);
-    /// assert_eq!(decision.rule.map(|rule| rule.to_string()).as_deref(), Some("Disallow: /private/ (line 2)"));
+    /// let permission = robots.decide(&Url::parse("http://example.org/private/a")?);
+    /// assert!(!permission.allowed);
+    /// assert_eq!(permission.rule.map(|rule| rule.to_string()).as_deref(), Some("Disallow: /private/ (line 2)"));
     /// # Ok::<(), url::ParseError>(())
     /// ```
     #[must_use]
@@ -100,8 +100,8 @@ impl Robots {
             Some((why, _)) => return Some(why.to_string()),
             None => {}
         }
-        let decision = self.decide(url);
-        (!decision.allowed).then(|| decision.rule.map_or_else(String::new, ToString::to_string))
+        let permission = self.decide(url);
+        (!permission.allowed).then(|| permission.rule.map_or_else(String::new, ToString::to_string))
     }
 
     /// Whether this URL of the host may be fetched. robots.txt itself always may.
@@ -109,14 +109,14 @@ impl Robots {
     /// The longest pattern that matches the path and query decides; of two of equal length, the one that allows (RFC 9309, section
     /// 2.2.2). Takes time proportional to the total length of the patterns, and for each pattern with a wildcard to that of the URL.
     #[must_use]
-    pub fn decide(&self, url: &Url) -> Decision<'_> {
+    pub fn decide(&self, url: &Url) -> Permission<'_> {
         if url.path() == "/robots.txt" {
-            return Decision { allowed: true, rule: None };
+            return Permission { allowed: true, rule: None };
         }
         let url = Comparable::new(url);
         match self.rules.iter().find(|rule| rule.matches(&url)) {
-            Some(rule) => Decision { allowed: rule.allow, rule: Some(rule) },
-            None => Decision { allowed: self.unreachable.is_none(), rule: None },
+            Some(rule) => Permission { allowed: rule.allow, rule: Some(rule) },
+            None => Permission { allowed: self.unreachable.is_none(), rule: None },
         }
     }
 

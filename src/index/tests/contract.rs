@@ -269,5 +269,5 @@ fn a_radius_beyond_the_largest_is_refused() {
 
 #[test]
 fn a_radius_that_the_layout_cannot_serve_is_refused() {
-    assert_eq!(Pigeonhole::new(4).err(), Some(crate::index::RadiusError(4)));
+    assert_eq!(Pigeonhole::new(4).err(), Some(crate::index::UnsupportedRadius(4)));
 }

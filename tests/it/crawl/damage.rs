@@ -313,7 +313,7 @@ fn an_empty_or_foreign_state_of_a_run_is_damage_and_stays() {
         fs::write(&path, &content).unwrap();
         assert_eq!(verify(site.path()).unwrap().damage[0].file, "state.sqlite");
         let done = repair(site.path()).unwrap();
-        assert!(done.aside.is_empty() && done.to_string().contains("backup"), "{done}");
+        assert!(done.kept.is_empty() && done.to_string().contains("backup"), "{done}");
         assert!(fs::read(&path).unwrap() == content, "it stays as it is");
         assert!(backup(site.path(), &site.path().with_extension("copy")).is_err());
     }

@@ -522,9 +522,9 @@ impl World {
     /// Answers a query, some time later.
     fn load(&mut self, query: Query, now: Instant) {
         let loaded = match query {
-            Query::Hosts { visited, limit } => {
+            Query::Hosts { evicted, limit } => {
                 self.log.hosts_loaded += 1;
-                for host in visited {
+                for host in evicted {
                     self.state.move_to_end(host.0 as usize);
                 }
                 Loaded::Hosts(self.state.waiting(limit))
