@@ -68,7 +68,7 @@ fn benches(c: &mut Criterion) {
     };
     measure(c, "blocks, radius 3", 3, blocks(3));
     measure(c, "blocks, radius 8", 8, blocks(8));
-    measure(c, "pigeonhole, radius 3", 3, |_| Pigeonhole::new(3).expect("it serves 3"));
+    measure(c, "pigeonhole, radius 3", 3, |_| Pigeonhole::new(3));
     measure(c, "scan, radius 3", 3, |_| Scan::default());
 }
 

@@ -2,10 +2,7 @@
 
 use std::{fs, hint::black_box, net::SocketAddr, path::PathBuf, time::Duration};
 
-use pagesieve::{
-    crawl::{self, Control, Links, Plan, Policy, Store, fetch, politeness, scope::Seed},
-    sink,
-};
+use pagesieve::crawl::{self, Control, Links, Plan, Policy, Store, scope::Seed};
 use reqwest::{Client, redirect};
 use scraper::Html;
 use serde::{Deserialize, Serialize};
@@ -40,19 +37,9 @@ pub(super) async fn crawl(
     address: SocketAddr,
     directory: PathBuf,
 ) -> Outcome<u64> {
-    let policy = Policy { store: Store::Keep, links: Links::Follow };
-    let mut plan = Plan {
-        name: "bench".to_owned(),
-        directory,
-        crawl: crawl::Options::default(),
-        politeness: politeness::Options::default(),
-        fetch: fetch::Options::default(),
-        dedup: crawl::Dedup { same_site: policy, cross_site: policy, ..Default::default() },
-        learn: pagesieve::learn::Options::default(),
-        store: sink::Options::default(),
-        extract: Vec::new(),
-        seeds: Vec::new(),
-    };
+    let policy = Policy::new(Store::Keep, Links::Follow);
+    let mut plan = Plan::new("bench", directory, Vec::new());
+    (plan.dedup.same_site, plan.dedup.cross_site) = (policy, policy);
     plan.crawl.user_agent = USER_AGENT.into();
     plan.crawl.concurrency = CONCURRENCY.try_into()?;
     plan.politeness.delay = Duration::ZERO;

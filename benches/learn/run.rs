@@ -10,9 +10,8 @@ use std::{
 };
 
 use pagesieve::{
-    crawl::{self, Control, Links, Plan, Policy, Store, fetch, politeness, scope::Seed},
+    crawl::{self, Control, Links, Plan, Policy, Store, scope::Seed},
     fingerprint::{HashSeed, HashSeedChoice},
-    sink,
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -111,19 +110,9 @@ fn plan(
     address: SocketAddr,
     directory: &Path,
 ) -> Outcome<Plan> {
-    let policy = Policy { store: Store::Skip, links: settings.links };
-    let mut plan = Plan {
-        name: "bench".to_owned(),
-        directory: directory.to_owned(),
-        crawl: crawl::Options::default(),
-        politeness: politeness::Options::default(),
-        fetch: fetch::Options::default(),
-        dedup: crawl::Dedup { same_site: policy, cross_site: policy, ..Default::default() },
-        learn: pagesieve::learn::Options::default(),
-        store: sink::Options::default(),
-        extract: Vec::new(),
-        seeds: Vec::new(),
-    };
+    let policy = Policy::new(Store::Skip, settings.links);
+    let mut plan = Plan::new("bench", directory, Vec::new());
+    (plan.dedup.same_site, plan.dedup.cross_site) = (policy, policy);
     plan.crawl.user_agent = "pagesieve-bench/1 (bench@example.org)".into();
     plan.crawl.concurrency = settings.flight.try_into()?;
     plan.crawl.max_pages = settings.max_pages;

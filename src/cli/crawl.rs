@@ -164,7 +164,7 @@ pub(super) async fn run_plan(plan: Plan, show: Show) -> Result<(Report, Exit)> {
     let (stop, ended) = (CancellationToken::new(), CancellationToken::new());
     let stopped = Cell::new(Exit::Interrupted);
     let (progress, watch) = tokio::sync::watch::channel(Progress::default());
-    let control = Control { stop: stop.clone(), progress: Some(progress) };
+    let control = Control::default().with_stop(stop.clone()).with_progress(progress);
     let crawl = async {
         let report = crawl::run(plan, control).await;
         ended.cancel();

@@ -78,11 +78,26 @@ const PUBLISH_EVERY: Duration = Duration::from_millis(100);
 
 /// How a crawl is watched and stopped.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Control {
     /// Cancel it to stop: no request is started any more, those in flight finish, and the run can be continued.
     pub stop: CancellationToken,
     /// Receives the progress of the run.
     pub progress: Option<watch::Sender<Progress>>,
+}
+
+impl Control {
+    /// The same, with this token to stop the run.
+    #[must_use]
+    pub fn with_stop(self, stop: CancellationToken) -> Self {
+        Self { stop, ..self }
+    }
+
+    /// The same, with a receiver of the progress.
+    #[must_use]
+    pub fn with_progress(self, progress: watch::Sender<Progress>) -> Self {
+        Self { progress: Some(progress), ..self }
+    }
 }
 
 /// The progress of a run.
@@ -114,24 +129,10 @@ pub struct Progress {
 /// use pagesieve::crawl::{self, Control, Plan, scope::Seed};
 ///
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-/// let mut crawl = crawl::Options::default();
-/// crawl.user_agent = "tides-bot/1.0 (+https://example.org/bot)".to_owned();
-/// let report = crawl::run(
-///     Plan {
-///         name: "tides".to_owned(),
-///         directory: "runs/tides".into(),
-///         crawl,
-///         politeness: Default::default(),
-///         fetch: Default::default(),
-///         dedup: Default::default(),
-///         learn: Default::default(),
-///         store: Default::default(),
-///         extract: Vec::new(),
-///         seeds: vec![Seed::new("https://example.org/".parse()?)],
-///     },
-///     Control::default(),
-/// )
-/// .await?;
+/// let seed = Seed::new("https://example.org/".parse()?);
+/// let mut plan = Plan::new("tides", "runs/tides", vec![seed]);
+/// plan.crawl.user_agent = "tides-bot/1.0 (+https://example.org/bot)".to_owned();
+/// let report = crawl::run(plan, Control::default()).await?;
 /// println!("{} unique pages", report.counts.unique);
 /// # Ok(())
 /// # }

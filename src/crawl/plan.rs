@@ -77,6 +77,7 @@ impl Options {
 /// It repeats the fields of [`filter::Options`], because serde cannot refuse unknown keys in a table that is composed of two types.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Dedup {
     /// [`filter::Options::mode`].
     pub mode: Mode,
@@ -162,11 +163,20 @@ impl Dedup {
 /// What happens to a duplicate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Policy {
     /// Whether the page is stored.
     pub store: Store,
     /// Whether the links that only it has are followed.
     pub links: Links,
+}
+
+impl Policy {
+    /// A policy of both.
+    #[must_use]
+    pub const fn new(store: Store, links: Links) -> Self {
+        Self { store, links }
+    }
 }
 
 /// Whether a duplicate is stored.
@@ -195,6 +205,7 @@ pub enum Links {
 
 /// A crawl to be run.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Plan {
     /// Its name.
     pub name: String,
@@ -219,6 +230,23 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// A crawl from these seeds, with the defaults of all tables. `crawl.user_agent` must still say how to reach whoever runs it.
+    #[must_use]
+    pub fn new(name: impl Into<String>, directory: impl Into<PathBuf>, seeds: Vec<Seed>) -> Self {
+        Self {
+            name: name.into(),
+            directory: directory.into(),
+            crawl: Options::default(),
+            politeness: politeness::Options::default(),
+            fetch: fetch::Options::default(),
+            dedup: Dedup::default(),
+            learn: learn::Options::default(),
+            store: sink::Options::default(),
+            extract: Vec::new(),
+            seeds,
+        }
+    }
+
     /// The seed lists, compiled, and the URLs that each of them names.
     pub(super) fn roots(&self) -> Result<(Scope, Vec<Root>), CrawlError> {
         let options = self.crawl.url_options();

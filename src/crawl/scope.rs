@@ -19,6 +19,7 @@ const PATTERN_SIZE: usize = 1 << 20;
 /// A seed list, `[[seeds]]` in the configuration: where to begin, how far to go, how to tag the pages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Fields")]
+#[non_exhaustive]
 pub struct Seed {
     /// Where its URLs come from.
     #[serde(flatten)]

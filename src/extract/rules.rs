@@ -19,6 +19,7 @@ use url::Url;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Rules {
     /// The pages concerned. Of several rules that match a page the one with the longest host and path applies, of equal ones the first.
     pub site: UrlPrefix,
@@ -29,6 +30,14 @@ pub struct Rules {
     /// Elements that are not body text, wherever they are.
     #[serde(default)]
     pub drop: Vec<Css>,
+}
+
+impl Rules {
+    /// Rules for these pages without selectors.
+    #[must_use]
+    pub fn new(site: UrlPrefix) -> Self {
+        Self { site, keep: Vec::new(), drop: Vec::new() }
+    }
 }
 
 /// A host with its subdomains, as `example.org`, or only those of their URLs whose path starts as given, as `example.org/docs/`.
@@ -170,11 +179,7 @@ mod tests {
     use super::{Rules, UrlPrefix, rules_for};
 
     fn rules(site: &str) -> Rules {
-        Rules {
-            site: UrlPrefix::try_from(site.to_owned()).unwrap(),
-            keep: Vec::new(),
-            drop: Vec::new(),
-        }
+        Rules::new(UrlPrefix::try_from(site.to_owned()).unwrap())
     }
 
     #[test]

@@ -82,7 +82,7 @@ use crate::{fingerprint::Fingerprint, page::DocId};
 
 pub use block_index::BlockIndex;
 pub use memory::RefusedError;
-pub use pigeonhole::{Pigeonhole, UnsupportedRadius};
+pub use pigeonhole::Pigeonhole;
 pub use plan::{BudgetError, IndexError, MAX_ENTRIES, MAX_RADIUS, Plan};
 pub use scan::Scan;
 

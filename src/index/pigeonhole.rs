@@ -21,12 +21,6 @@ const MAX_DIRECTORY_BITS: u32 = 20;
 /// Odd, close to 2^64 divided by the golden ratio: spreads block values over the directory (Knuth, TAOCP 3, 6.4).
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A radius that this layout cannot serve.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("radius {0} is too large: the pigeonhole index serves 0 to {MAX_RADIUS}")]
-#[non_exhaustive]
-pub struct UnsupportedRadius(pub u32);
-
 /// An exact index for radius 0 to 3 over a window that rolls: of radius + 1 blocks of bits, one must be equal.
 ///
 /// It takes 24 bytes a document and 8 for its id, in arrays that grow to the size of the window and no further.
@@ -34,7 +28,7 @@ pub struct UnsupportedRadius(pub u32);
 /// ```
 /// use pagesieve::{DocId, Fingerprint, index::{Index, Pigeonhole}};
 ///
-/// let mut index = Pigeonhole::new(3).unwrap();
+/// let mut index = Pigeonhole::new(3);
 /// index.insert(DocId(1), Fingerprint(0b0000));
 /// index.insert(DocId(2), Fingerprint(0b0011));
 /// let mut found = Vec::new();
@@ -80,24 +74,17 @@ struct Entry {
 impl Pigeonhole {
     /// An empty index for queries up to `radius`.
     ///
-    /// # Errors
+    /// # Panics
     /// If `radius` is larger than 3.
-    pub fn new(radius: u32) -> Result<Self, UnsupportedRadius> {
-        if radius > MAX_RADIUS {
-            return Err(UnsupportedRadius(radius));
-        }
+    #[must_use]
+    pub fn new(radius: u32) -> Self {
+        assert!(radius <= MAX_RADIUS, "radius {radius} is larger than {MAX_RADIUS}");
         let blocks = radius + 1;
         let bounds = |i: u32| i * u64::BITS / blocks;
         let tables =
             (0..blocks).map(|i| Table::new(bounds(i), bounds(i + 1) - bounds(i))).collect();
-        Ok(Self {
-            tables,
-            entries: Vec::new(),
-            ids: Vec::new(),
-            next: 1,
-            live: 0,
-            removed: BTreeSet::new(),
-        })
+        let (entries, ids, removed) = (Vec::new(), Vec::new(), BTreeSet::new());
+        Self { tables, entries, ids, next: 1, live: 0, removed }
     }
 
     /// How many ordinals ago this one was given; beyond `live` it is no document of the window.
@@ -243,8 +230,8 @@ fn first_equal_block(tables: &[Table], difference: u64) -> Option<usize> {
 #[cfg(test)]
 impl Pigeonhole {
     /// An index whose first document gets this ordinal.
-    pub(super) fn starting_at(radius: u32, ordinal: u32) -> Result<Self, UnsupportedRadius> {
-        Ok(Self::new(radius)?.restarted_at(ordinal))
+    pub(super) fn starting_at(radius: u32, ordinal: u32) -> Self {
+        Self::new(radius).restarted_at(ordinal)
     }
 
     /// The same chains, after as many insertions as lead to this ordinal; all documents have left.

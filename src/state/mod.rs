@@ -177,6 +177,7 @@ pub enum StateError {
 /// What the database in the file reports.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
+#[non_exhaustive]
 pub struct DatabaseError(rusqlite::Error);
 
 impl StateError {

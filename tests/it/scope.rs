@@ -13,7 +13,17 @@ fn url(text: &str) -> NormalUrl {
 }
 
 fn seed(text: &str, scope: Reach) -> Seed {
-    Seed { scope, ..Seed::new(Url::parse(text).unwrap()) }
+    let mut seed = Seed::new(Url::parse(text).unwrap());
+    seed.scope = scope;
+    seed
+}
+
+/// A list with these patterns.
+fn filtered(include: &[&str], exclude: &[&str]) -> Seed {
+    let mut seed = seed("http://a.org/", Reach::Host);
+    seed.include = include.iter().map(ToString::to_string).collect();
+    seed.exclude = exclude.iter().map(ToString::to_string).collect();
+    seed
 }
 
 fn scope(seeds: &[Seed]) -> Scope {
@@ -79,23 +89,16 @@ fn prefix_is_the_url_up_to_its_last_slash() {
 
 #[test]
 fn patterns_are_asked_of_the_whole_normal_url() {
-    let root = |include: &[&str], exclude: &[&str]| Seed {
-        include: include.iter().map(ToString::to_string).collect(),
-        exclude: exclude.iter().map(ToString::to_string).collect(),
-        ..seed("http://a.org/", Reach::Host)
-    };
-    assert!(admits(root(&["^http://a\\.org/x", "\\.html$"], &[]), "http://a.org/b.html"));
-    assert!(!admits(root(&["^/x"], &[]), "http://a.org/x"));
-    assert!(!admits(root(&["x"], &["y", "z$"]), "http://a.org/xz"));
+    assert!(admits(filtered(&["^http://a\\.org/x", "\\.html$"], &[]), "http://a.org/b.html"));
+    assert!(!admits(filtered(&["^/x"], &[]), "http://a.org/x"));
+    assert!(!admits(filtered(&["x"], &["y", "z$"]), "http://a.org/xz"));
 }
 
 #[test]
 fn a_pattern_that_cannot_be_compiled_names_its_list() {
-    let bad =
-        |pattern: &str| Seed { exclude: vec![pattern.into()], ..seed("http://a.org/", Reach::Any) };
-    let good = seed("http://a.org/", Reach::Any);
     for pattern in ["(", "\\w{100}{100}"] {
-        let error = Scope::new(&[good.clone(), bad(pattern)]).unwrap_err();
+        let lists = [filtered(&[], &[]), filtered(&[], &[pattern])];
+        let error = Scope::new(&lists).unwrap_err();
         assert!(matches!(&error, ScopeError { seed: 1, .. }));
         assert!(error.to_string().ends_with("of seed list 2"), "{error}");
     }
@@ -118,8 +121,10 @@ fn a_url_belongs_to_the_first_list_that_admits_it_and_is_not_spent() {
 
 #[test]
 fn the_most_favourable_refusal_is_reported() {
-    let shallow = Seed { max_depth: Some(1), ..seed("http://a.org/", Reach::Host) };
-    let deep = Seed { max_depth: Some(20), ..seed("http://a.org/x/", Reach::Prefix) };
+    let mut shallow = seed("http://a.org/", Reach::Host);
+    shallow.max_depth = Some(1);
+    let mut deep = seed("http://a.org/x/", Reach::Prefix);
+    deep.max_depth = Some(20);
     let lists = scope(&[deep, shallow]);
     let refusal = |text, depth, spent| lists.admit(&url(text), depth, |_| spent).unwrap_err();
     assert_eq!(refusal("http://b.org/", 0, true), Reason::Scope);
@@ -131,11 +136,7 @@ fn the_most_favourable_refusal_is_reported() {
 
 #[test]
 fn a_seed_need_not_match_what_its_links_must() {
-    let only = |pattern: &str| Seed {
-        include: vec![pattern.into()],
-        ..seed("http://a.org/", Reach::Host)
-    };
-    let lists = scope(&[only("/docs/"), Seed { exclude: vec!["x".into()], ..only("/news/") }]);
+    let lists = scope(&[filtered(&["/docs/"], &[]), filtered(&["/news/"], &["x"])]);
     let root = |list, text, spent| lists.admit_seed(list, &url(text), |_| spent);
     assert_eq!(root(1, "http://a.org/", false), Ok(1));
     assert_eq!(root(1, "http://a.org/docs/", false), Ok(0));

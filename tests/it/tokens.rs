@@ -2,7 +2,7 @@
 //!
 //! Skips comments, strings, characters and numbers, and removes test code.
 
-use std::{ops::Range, path::Path};
+use std::{collections::BTreeSet, ops::Range, path::Path};
 
 /// A word or a punctuation character, and its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,8 +16,6 @@ pub(crate) struct Source {
     /// The module that the file is, from the crate's root.
     pub(crate) module: Vec<String>,
     pub(crate) tokens: Vec<Token>,
-    /// Lines that are not tests.
-    pub(crate) lines: usize,
     /// Modules in other files that it declares for tests only.
     pub(crate) tests: Vec<Vec<String>>,
 }
@@ -41,10 +39,8 @@ impl Source {
             module.pop();
         }
         let mut tokens = tokens(text);
-        let mut lines = text.lines().count();
         let mut tests = Vec::new();
         while let Some(test) = test_item(&tokens) {
-            lines -= tokens[test.end - 1].line - tokens[test.start].line + 1;
             let item: Vec<String> = tokens.drain(test).map(|token| token.text).collect();
             if let [.., word, name, end] = item.as_slice()
                 && (word.as_str(), end.as_str()) == ("mod", ";")
@@ -52,7 +48,7 @@ impl Source {
                 tests.push(module.iter().chain([name]).cloned().collect());
             }
         }
-        Self { module, tokens, lines, tests }
+        Self { module, tokens, tests }
     }
 
     /// What the file names of its own crate.
@@ -109,6 +105,11 @@ impl Source {
                 Some((first.text.clone(), first.line, last - first.line + 1))
             })
             .collect()
+    }
+
+    /// How many lines have code that is not a test.
+    pub(crate) fn lines_of_code(&self) -> usize {
+        self.tokens.iter().map(|token| token.line).collect::<BTreeSet<_>>().len()
     }
 
     /// The macros that are called, with their lines.
@@ -308,7 +309,7 @@ mod tests {
         let text =
             "fn f() {}\n#[cfg(test)]\nmod tests;\n#[cfg(test)]\nmod more {\n    use crate::z;\n}\n";
         let source = Source::new(Path::new("a.rs"), text);
-        assert_eq!((source.lines, source.mentions()), (1, vec![]));
+        assert_eq!((source.lines_of_code(), source.mentions()), (1, vec![]));
         assert_eq!(source.functions(), [("f".to_owned(), 1, 1)]);
         assert_eq!(source.tests, [["a", "tests"]]);
     }

@@ -20,6 +20,7 @@ use crate::sink::warc::Cut;
 /// A fetch that failed, or a client that cannot be set up.
 #[derive(Debug, thiserror::Error)]
 #[error("{}{}", kind.words().1, url.as_ref().map(|url| format!(" {url}")).unwrap_or_default())]
+#[non_exhaustive]
 pub struct FetchError {
     kind: Kind,
     /// The URL of the request.

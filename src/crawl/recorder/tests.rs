@@ -171,20 +171,9 @@ fn many_known_urls() {
     let mut seed = Seed::new("http://h0.example/".parse().unwrap());
     seed.scope = Reach::Any;
     seed.max_pages = u64::MAX;
-    let mut crawl_options = crate::crawl::Options::default();
-    (crawl_options.max_depth, crawl_options.max_pages) = (u32::MAX, u64::MAX);
-    let plan = Arc::new(Plan {
-        name: "scale".to_owned(),
-        directory: directory.path().join("run"),
-        crawl: crawl_options,
-        politeness: crate::crawl::politeness::Options::default(),
-        fetch: crate::crawl::fetch::Options::default(),
-        dedup: crate::crawl::Dedup::default(),
-        learn: crate::learn::Options::default(),
-        store: crate::sink::Options::default(),
-        extract: Vec::new(),
-        seeds: vec![seed],
-    });
+    let mut plan = Plan::new("scale", directory.path().join("run"), vec![seed]);
+    (plan.crawl.max_depth, plan.crawl.max_pages) = (u32::MAX, u64::MAX);
+    let plan = Arc::new(plan);
     let (mut recorder, _) = Recorder::start(Arc::clone(&plan), drop).unwrap();
     let mut web = Web { hosts: (urls / 100).max(1), known: 1, fetched: 0 };
     eprintln!("at start: {} bytes of memory", of_process("status", "VmRSS:", 1024));

@@ -32,7 +32,7 @@ fn site() -> Site {
         tree(&request.path, pass).unwrap_or_else(|| Reply::new(404, "not found"))
     };
     Site::answering(answer, &["a.test/page-0"]).planned(|plan| {
-        let learn = Policy { store: Store::Skip, links: Links::Learn };
+        let learn = Policy::new(Store::Skip, Links::Learn);
         (plan.dedup.same_site, plan.dedup.cross_site) = (learn, learn);
         plan.dedup.seed = HashSeedChoice::Secret;
     })

@@ -69,7 +69,9 @@ fn a_dry_run_follows_redirects_of_sitemaps() {
     let site = Site::new(routes, &[]).planned(|plan| {
         let seed = |url: &str| {
             let url: url::Url = url.parse().unwrap();
-            Seed { source: Source::Sitemap(url.clone()), ..Seed::new(url) }
+            let mut seed = Seed::new(url.clone());
+            seed.source = Source::Sitemap(url);
+            seed
         };
         let urls = ["http://a.test/old.xml", "http://b.test/away.xml", "http://b.test/round.xml"];
         plan.seeds = urls.map(seed).into();

@@ -29,7 +29,7 @@ fn every_reachable_page_is_fetched_once_and_no_other_host_gets_a_request() {
     let server = serve(pages);
     let directory = tempdir().unwrap();
     let mut plan = four_sites(&server, directory.path());
-    let follow = Policy { links: Links::Follow, store: Store::Skip };
+    let follow = Policy::new(Store::Skip, Links::Follow);
     (plan.dedup.same_site, plan.dedup.cross_site) = (follow, follow);
     let report = run(plan.clone());
 
@@ -91,7 +91,7 @@ fn an_interrupted_crawl_decides_as_one_that_was_not() {
 fn run_for(plan: Plan, pages: u64) -> End {
     let stop = CancellationToken::new();
     let (progress, mut watched) = tokio::sync::watch::channel(crawl::Progress::default());
-    let control = Control { stop: stop.clone(), progress: Some(progress) };
+    let control = Control::default().with_stop(stop.clone()).with_progress(progress);
     Runtime::new().unwrap().block_on(async {
         let watch = async {
             let enough =

@@ -16,7 +16,7 @@ use crate::{
 };
 
 fn learn(plan: &mut Plan) {
-    let learn = Policy { store: Store::Skip, links: Links::Learn };
+    let learn = Policy::new(Store::Skip, Links::Learn);
     (plan.dedup.same_site, plan.dedup.cross_site) = (learn, learn);
     plan.crawl.concurrency = 1.try_into().unwrap();
 }

@@ -8,7 +8,7 @@ use pagesieve::{
 use super::site::{Site, html, outcomes, page, text};
 use crate::server::{Reply, Routes};
 
-const FOLLOW: Policy = Policy { store: Store::Skip, links: Links::Follow };
+const FOLLOW: Policy = Policy::new(Store::Skip, Links::Follow);
 
 #[test]
 fn links_of_all_kinds_are_resolved_against_base_and_followed() {

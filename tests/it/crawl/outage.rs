@@ -211,7 +211,7 @@ impl Web {
 /// Runs a plan, and does something once `pages` pages have been fetched.
 fn disturbed(plan: Plan, pages: u64, disturb: impl FnOnce() + Send + 'static) -> Report {
     let (progress, mut watched) = watch::channel(Progress::default());
-    let control = Control { progress: Some(progress), ..Control::default() };
+    let control = Control::default().with_progress(progress);
     let disturbing = thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let enough = |progress: &Progress| progress.counts.fetched >= pages;

@@ -259,7 +259,7 @@ fn a_warc_file_is_read_by_warcio() {
 
 #[test]
 fn a_kept_duplicate_has_a_response_of_its_own_unless_the_payload_is_equal() {
-    let keep = Policy { store: Store::Keep, links: Links::Skip };
+    let keep = Policy::new(Store::Keep, Links::Skip);
     let site = all_kinds().planned(|plan| {
         plan.store.warc = true;
         plan.dedup.same_site = keep;

@@ -7,7 +7,7 @@ use std::{
 };
 
 use pagesieve::{
-    crawl::{self, Control, CrawlError, PastRun, Policy, Progress, Store},
+    crawl::{self, Control, CrawlError, Links, PastRun, Policy, Progress, Store},
     report::{End, Warning},
 };
 use tokio::{runtime::Runtime, sync::watch};
@@ -94,7 +94,7 @@ fn duplicates_recorded_before_keep_stay_and_the_summary_reports_them() {
     let site = Site::new(routes, &["a.test/"]);
     let report = site.run();
     assert_eq!((report.counts.exact.body, report.warnings), (2, vec![]));
-    let keep = Policy { store: Store::Keep, ..Policy::default() };
+    let keep = Policy::new(Store::Keep, Links::default());
     let site = site.planned(|plan| plan.dedup.cross_site = keep);
     assert_eq!(site.run().warnings, [], "they are of the same site");
     let asked = site.server.requests().len();
@@ -124,7 +124,7 @@ fn a_running_crawl_can_be_read_but_not_written() {
     let site = Site::answering(reply, &["a.test/"]);
     let report = Runtime::new().unwrap().block_on(async {
         let (progress, mut watched) = watch::channel(Progress::default());
-        let control = Control { progress: Some(progress), ..Control::default() };
+        let control = Control::default().with_progress(progress);
         let others = async {
             watched.wait_for(|progress| progress.counts.unique == 1).await.unwrap();
             let path = site.path().to_owned();

@@ -434,7 +434,7 @@ fn a_spent_budget_permits_no_visits_and_a_changed_page_counts() {
 
 #[test]
 fn a_page_that_was_learnt_from_is_no_trial_again() {
-    let learn = Policy { store: Store::Skip, links: Links::Learn };
+    let learn = Policy::new(Store::Skip, Links::Learn);
     let (site, pass) = passes(|request, pass| {
         let number: usize = request.path.trim_start_matches("/page-").parse().unwrap_or(0);
         let links = (number * 2 + 1..=number * 2 + 2).filter(|it| *it < 40);

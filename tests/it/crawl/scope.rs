@@ -14,6 +14,12 @@ fn seed(url: &str) -> Seed {
     Seed::new(url.parse().unwrap())
 }
 
+fn tagged(url: &str, tags: &[&str]) -> Seed {
+    let mut seed = seed(url);
+    seed.tags = tags.iter().map(ToString::to_string).collect();
+    seed
+}
+
 fn neighbours() -> Routes {
     let links = ["/docs/b", "/blog/", "http://www.a.test/", "http://b.test/"];
     Routes::new()
@@ -83,13 +89,9 @@ fn a_url_belongs_to_the_first_seed_that_admits_it() {
         &[],
     )
     .planned(|plan| {
-        let first = Seed {
-            scope: Reach::Prefix,
-            tags: vec!["first".into(), "zwei".into()],
-            ..seed("http://a.test/docs/")
-        };
-        plan.seeds =
-            vec![first, Seed { tags: vec!["second".into()], ..seed("http://a.test/docs/") }];
+        let mut first = tagged("http://a.test/docs/", &["first", "zwei"]);
+        first.scope = Reach::Prefix;
+        plan.seeds = vec![first, tagged("http://a.test/docs/", &["second"])];
     });
     site.run();
     let of = |url: &str| {
@@ -228,12 +230,12 @@ fn the_budget_of_a_seed_is_never_exceeded_and_the_next_seed_takes_over() {
     let site = Site::answering(wide, &["a.test/"]).planned(|plan| {
         plan.crawl.concurrency = 16.try_into().unwrap();
         plan.politeness.per_host = 16.try_into().unwrap();
-        let tagged = |tag: &str, max_pages| Seed {
-            tags: vec![tag.to_owned()],
-            max_pages,
-            ..seed("http://a.test/")
+        let limited = |tag: &str, max_pages| {
+            let mut seed = tagged("http://a.test/", &[tag]);
+            seed.max_pages = max_pages;
+            seed
         };
-        plan.seeds = vec![tagged("first", 7), tagged("second", 10)];
+        plan.seeds = vec![limited("first", 7), limited("second", 10)];
     });
     let report = site.run();
     let pages = site.lines("pages.jsonl");
@@ -307,11 +309,8 @@ fn a_seed_file_names_pages_to_begin_with() {
     let file = site.path().join("seeds.txt");
     fs::write(&file, "# two\nhttp://a.test/1 # one\n\nhttp://b.test/\n").unwrap();
     let site = site.planned(|plan| {
-        plan.seeds = vec![Seed {
-            source: Source::File(file.clone()),
-            tags: vec!["file".into()],
-            ..seed("http://x.test/")
-        }];
+        plan.seeds = vec![tagged("http://x.test/", &["file"])];
+        plan.seeds[0].source = Source::File(file.clone());
     });
     site.run();
     let expected =
@@ -337,7 +336,8 @@ fn a_seed_that_is_added_later_admits_what_was_out_of_scope() {
     let file = site.path().join("seeds.txt");
     fs::write(&file, "http://a.test/\n").unwrap();
     let site = site.planned(|plan| {
-        plan.seeds = vec![Seed { source: Source::File(file.clone()), ..seed("http://x.test/") }];
+        plan.seeds = vec![seed("http://x.test/")];
+        plan.seeds[0].source = Source::File(file.clone());
         plan.seeds[0].include = vec!["a.test".to_owned(), "/x/".to_owned()];
     });
     site.run();
@@ -363,8 +363,8 @@ fn a_seed_that_is_added_later_admits_what_was_out_of_scope() {
 #[test]
 fn a_seed_that_one_list_excludes_belongs_to_the_other_list_that_names_it() {
     let site = Site::new(Routes::new().at("*", "/x", page("x", &[])), &[]).planned(|plan| {
-        let excluding = Seed { exclude: vec!["x".to_owned()], ..seed("http://a.test/x") };
-        plan.seeds = vec![excluding, seed("http://a.test/x")];
+        plan.seeds = vec![seed("http://a.test/x"), seed("http://a.test/x")];
+        plan.seeds[0].exclude = vec!["x".to_owned()];
     });
     site.run();
     assert_eq!(site.outcomes(), outcomes([("a.test/x", "unique")]));
@@ -403,8 +403,7 @@ fn queued_urls_keep_their_seed_when_seeds_are_moved_and_lose_it_when_they_are_re
             page(&format!("next of {host}"), &[]),
         )
     });
-    let tagged =
-        |host: &str| Seed { tags: vec![host.to_owned()], ..seed(&format!("http://{host}/")) };
+    let tagged = |host: &str| tagged(&format!("http://{host}/"), &[host]);
     let mut site = Site::new(routes, &["a.test/", "b.test/", "c.test/"]).planned(|plan| {
         plan.seeds = ["a.test", "b.test", "c.test"].map(tagged).into();
         plan.crawl.concurrency = 1.try_into().unwrap();

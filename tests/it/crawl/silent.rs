@@ -64,7 +64,7 @@ fn rate(hosts: usize) -> (Report, f64) {
     let (server, directory) = (Server::answering(reply), TempDir::new().unwrap());
     let (progress, mut watched) = watch::channel(Progress::default());
     let stop = CancellationToken::new();
-    let control = Control { stop: stop.clone(), progress: Some(progress) };
+    let control = Control::default().with_stop(stop.clone()).with_progress(progress);
     let all = u32::try_from(GOOD * PAGES).unwrap();
     Runtime::new().unwrap().block_on(async {
         let began = Instant::now();

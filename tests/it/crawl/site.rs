@@ -9,7 +9,7 @@ use std::{
 };
 
 use pagesieve::{
-    crawl::{self, Control, CrawlError, Dedup, Links, PastRun, Plan, Policy, Store, scope::Seed},
+    crawl::{self, Control, CrawlError, Links, PastRun, Plan, Policy, Store, scope::Seed},
     fingerprint::{HashSeed, HashSeedChoice},
     report::Report,
     sink::{SkippedLine, open_part, parts},
@@ -168,7 +168,7 @@ pub(crate) fn text(name: &str, words: usize) -> String {
 }
 
 /// The simplest policy: what is learnt has tests of its own.
-const SKIP: Policy = Policy { store: Store::Skip, links: Links::Skip };
+const SKIP: Policy = Policy::new(Store::Skip, Links::Skip);
 
 /// A plan to crawl `hosts`, all of them names of the server, from `seeds`; no delay, a fixed hash. Links of duplicates are not followed.
 pub(crate) fn plan(
@@ -177,23 +177,10 @@ pub(crate) fn plan(
     hosts: &[impl AsRef<str>],
     seeds: &[String],
 ) -> Plan {
-    let mut plan = Plan {
-        name: "test".to_owned(),
-        directory: directory.to_owned(),
-        crawl: crawl::Options::default(),
-        politeness: Default::default(),
-        fetch: Default::default(),
-        dedup: Dedup {
-            seed: HashSeedChoice::Fixed(HashSeed(1)),
-            same_site: SKIP,
-            cross_site: SKIP,
-            ..Dedup::default()
-        },
-        learn: Default::default(),
-        store: Default::default(),
-        extract: Vec::new(),
-        seeds: seeds.iter().map(|url| Seed::new(url.parse().unwrap())).collect(),
-    };
+    let seeds = seeds.iter().map(|url| Seed::new(url.parse().unwrap())).collect();
+    let mut plan = Plan::new("test", directory, seeds);
+    plan.dedup.seed = HashSeedChoice::Fixed(HashSeed(1));
+    (plan.dedup.same_site, plan.dedup.cross_site) = (SKIP, SKIP);
     plan.crawl.user_agent = "pagesieve-test/1".into();
     plan.politeness.delay = Duration::ZERO;
     let named = hosts.iter().map(|host| (host.as_ref().to_owned(), server.address()));

@@ -49,7 +49,7 @@ impl Brake {
         let stop = CancellationToken::new();
         let at = self.asked.load(Ordering::SeqCst) + more;
         *self.stop.lock().unwrap() = Some((at, stop.clone()));
-        let control = Control { stop, progress: None };
+        let control = Control::default().with_stop(stop);
         let runtime = Runtime::new().unwrap();
         let report = runtime.block_on(crawl::run(site.plan.clone(), control)).unwrap();
         *self.stop.lock().unwrap() = None;
@@ -86,7 +86,7 @@ fn site() -> (Site, Brake) {
         web(request)
     };
     let site = Site::answering(reply, &["a.test/", "b.test/", "c.test/"]).planned(|plan| {
-        let follow = Policy { store: Store::Skip, links: Links::Follow };
+        let follow = Policy::new(Store::Skip, Links::Follow);
         (plan.dedup.same_site, plan.dedup.cross_site) = (follow, follow);
         plan.politeness.per_host = 32.try_into().unwrap();
         plan.store.warc = true;
@@ -172,7 +172,7 @@ fn a_run_that_is_stopped_before_it_begins_can_be_continued() {
     let (site, _) = site();
     let stop = CancellationToken::new();
     stop.cancel();
-    let control = Control { stop, progress: None };
+    let control = Control::default().with_stop(stop);
     let report = Runtime::new().unwrap().block_on(crawl::run(site.plan.clone(), control)).unwrap();
     laws::checked(site.path(), report.clone());
     assert_eq!((report.end, report.counts.fetched), (End::Interrupted, 0));
@@ -235,7 +235,7 @@ fn a_directory_belongs_to_one_process_at_a_time() {
     let site = Site::answering(reply, &["a.test/"]);
     let error = Runtime::new().unwrap().block_on(async {
         let (progress, mut watched) = watch::channel(Progress::default());
-        let control = Control { progress: Some(progress), ..Control::default() };
+        let control = Control::default().with_progress(progress);
         let first = crawl::run(site.plan.clone(), control);
         let second = async {
             watched.changed().await.unwrap();

@@ -1,7 +1,7 @@
 //! What happens to duplicates.
 
 use pagesieve::{
-    crawl::scope::{Reach, Seed},
+    crawl::scope::Reach,
     crawl::{Links, Policy, Store},
 };
 
@@ -30,9 +30,10 @@ fn one_by_one(routes: Routes, seeds: &[&str]) -> Site {
 #[test]
 fn policies_for_storing_and_links_are_separate_for_the_same_and_for_other_sites() {
     for bits in 0..16 {
-        let policy = |shift: u32| Policy {
-            store: if bits >> shift & 1 == 1 { Store::Keep } else { Store::Skip },
-            links: if bits >> (shift + 1) & 1 == 1 { Links::Follow } else { Links::Skip },
+        let policy = |shift: u32| {
+            let store = if bits >> shift & 1 == 1 { Store::Keep } else { Store::Skip };
+            let links = if bits >> (shift + 1) & 1 == 1 { Links::Follow } else { Links::Skip };
+            Policy::new(store, links)
         };
         let (same, cross) = (policy(0), policy(2));
         let site = one_by_one(twins(), &["c.test/"]).planned(|plan| {
@@ -100,7 +101,7 @@ fn links_of_a_page_with_a_known_body_are_its_own_and_follow_the_policy() {
     assert_eq!(second["step"], "body");
 
     let site = one_by_one(routes(), &["c.test/"]).planned(|plan| {
-        plan.dedup.cross_site = Policy { links: Links::Follow, store: Store::Skip };
+        plan.dedup.cross_site = Policy::new(Store::Skip, Links::Follow);
     });
     site.run();
     assert_eq!(site.outcomes()["b.test/3/only/here"], "status");
@@ -215,7 +216,8 @@ fn equal_pages_of_many_hosts_at_once_leave_one_unique() {
             routes.at("*", &format!("/{n}"), Reply::html(html(&format!("{}", n % 10), 60, &[])));
     }
     let site = Site::new(routes, &["a.test/"]).planned(|plan| {
-        plan.seeds = vec![Seed { scope: Reach::Any, ..plan.seeds[0].clone() }];
+        plan.seeds.truncate(1);
+        plan.seeds[0].scope = Reach::Any;
         plan.politeness.per_host = 8.try_into().unwrap();
     });
     let report = site.run();
