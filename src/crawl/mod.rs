@@ -1,8 +1,8 @@
 //! The crawler: fetches pages politely, has every page judged, and follows the links that policy allows.
 //!
 //! ```text
-//!  loop ──── spawns ────► worker (a task per request): robots.txt, fetch, parse on the pool
-//! (frontier) ◄─ Responded, Finished ──┤
+//!  loop ──── spawns ────► worker (a task per request): fetch a robots.txt, fetch and parse a page (on the pool),
+//! (frontier) ◄─ Responded, Finished ──┤               or probe whether a host answers
 //!    │ ▲                              │ Request
 //!    │ └───── Update ──── recorder ◄──┘
 //!    └──────── Request ──────►        (a thread: filter, state, outputs)

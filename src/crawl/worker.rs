@@ -1,7 +1,13 @@
-//! Workers: a task for each request, of a URL or of a robots.txt.
+//! Workers: a task for each request. The loop starts one of three:
 //!
-//! A worker keeps no state. It leaves what costs CPU to a fixed pool of threads, and what must be remembered to the recorder. If it
-//! panics, the URL is recorded as a failure.
+//! - [`Worker::fetch`] fetches a URL, unless robots.txt forbids it or the recorder knows that it is not worth a request (`check_and_fetch`). What
+//!   the response is (a page, a sitemap, a redirect, ...) `receive` decides, and the recorder gets the outcome.
+//! - [`Worker::fetch_robots`] gets a robots.txt: from the state, or by a request.
+//! - [`Worker::probe`] asks a host that has failed, or any if the network is in doubt, whether it answers. Only the end of the request counts.
+//!
+//! Each request's end is reported to the frontier at once (`request`), so that politeness does not wait for parsing. A worker keeps no state. It
+//! leaves what costs CPU to a fixed pool of threads, and what must be remembered to the recorder. If it panics, the URL is recorded as a
+//! failure.
 
 use std::{collections::HashSet, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 

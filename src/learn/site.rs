@@ -1,4 +1,24 @@
 //! The rules and patterns learnt for one site: which URL parts make no difference, and which patterns still yield new texts.
+//!
+//! A URL has parts (`parts.rs`): host, path segments, parameters. A part's *class* is all pages whose URLs differ in this part only:
+//!
+//! ```text
+//!  /docs/v1/start?lang=en    class of `v1`:   /docs/…/start?lang=en    of `lang`: /docs/v1/start
+//! ```
+//!
+//! - [`Site::judged`] learns from a page and the number of its text. If a class of the page has another value of the part, the page is a trial:
+//!   does it repeat a text of the class? The trial counts for several candidates (`candidates_of`), from "this part makes no difference" to
+//!   "it makes none for this value, in this place, if the counterparts are the same". A candidate with enough trials (`trial.rs`) is a
+//!   rule; a failure may revoke it. Then the page enters its classes.
+//! - [`Site::predict`] looks up the same classes for a URL that was not fetched: a rule says that it repeats a page, or a candidate that it
+//!   perhaps does.
+//! - Keys leave out what a rule says makes no difference (`reduced_key`). So when rules change, the keys of the last pages are made again
+//!   (`rebuild`).
+//! - Some differences are not one part: several at once (`try_suspects`), another order of the parameters or the name of an index page
+//!   (`try_spellings`), a path of which the end is the same (`try_suffixes`), one more segment (`try_last_word`), a redirect (`redirects`).
+//! - [`Site::patterns`] returns the patterns of a URL, whose yield `pattern_yield.rs` counts.
+//!
+//! docs/learning.md has the reasons and what was measured.
 
 use std::collections::{HashMap, VecDeque};
 

@@ -1,4 +1,20 @@
 //! Compares two pages: what they share, and whether one repeats the other.
+//!
+//! ```text
+//!  Side: the page ─────┐                    ┌─► View: the page, with what the other has of it
+//!                      ├─► Met ─► Pair ─────┤                                                   ─► Figures ─► UnmetCondition, ...
+//!  an earlier sketch ──┘                    └─► View: the earlier page, the same
+//! ```
+//!
+//! - A [`Side`] is a page with a table of its passages (five words). It is made once, and meets one earlier page after the other (`meet`):
+//!   their common passages are known then. Most have too few, and are done.
+//! - Of the others a [`Pair`] is made. What is common or apart is weighed in words (`View::tally`), without the boilerplate of the origin and without what
+//!   a page repeats itself.
+//! - [`Pair::figures`] reduces this to the numbers that decide: one set for pages of two origins (long common runs, which must be the article of
+//!   both), another for pages of one origin (prose that only one of them has, their names, where their links lead).
+//! - [`Figures::unmet_conditions`] is the whole rule: one page repeats the other if no condition is left. `explain` prints the conditions.
+//!
+//! All limits are constants below; docs/decision.md says how each was measured.
 
 use std::{borrow::Cow, ops::Range};
 
