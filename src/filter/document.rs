@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     article::{Article, ArticleSketch},
-    key::Key,
+    key::{Key, OriginKey},
     templates::Blocks,
     verdict::Facts,
 };
@@ -87,9 +87,7 @@ impl Document {
     /// The same document with the article of which a run keeps this sketch. It can be judged with others that are made in this way.
     pub(crate) fn with_sketch(self, sketch: ArticleSketch) -> Self {
         let article = Article::of_sketch(sketch);
-        let blocks = self
-            .blocks
-            .map(|it| it.with_page(article.name(), article.blocks(), article.targets().keys()));
+        let blocks = self.blocks.map(|it| page_blocks(it.origin, &article));
         Self { blocks, article: Some(article), ..self }
     }
 
@@ -203,9 +201,7 @@ impl Documents {
             return self.document(id, origin, text, lang);
         }
         let (article, sketch) = Article::with_text(outline, text, &self.fingerprinter);
-        let blocks = origin.map(|origin| {
-            Blocks::of_page(origin, article.name(), article.blocks(), article.targets().keys())
-        });
+        let blocks = origin.map(|origin| page_blocks(OriginKey::of(origin), &article));
         let at = Timestamp::now();
         let document = self.sketched(id, sketch, chars(text));
         Document { lang, at, blocks, article: Some(article), ..document }
@@ -258,4 +254,9 @@ impl Documents {
 
 fn chars(text: &str) -> u32 {
     u32::try_from(text.chars().count()).unwrap_or(u32::MAX)
+}
+
+/// The blocks of a page of this origin by which its template is known.
+fn page_blocks(origin: OriginKey, article: &Article) -> Blocks {
+    Blocks::of_page(origin, article.name(), article.blocks(), article.targets().keys())
 }

@@ -127,25 +127,13 @@ impl Blocks {
 
     /// The blocks of a page of this name from this origin, as hashes and weights, and the keys of where its links lead.
     pub(crate) fn of_page(
-        origin: &str,
+        origin: OriginKey,
         name: u32,
         blocks: impl Iterator<Item = (u64, u32)>,
         targets: impl Iterator<Item = u64>,
     ) -> Self {
         let all = blocks.map(|(hash, chars)| Block { hash, chars }).collect();
-        let targets = targets.collect();
-        Self { origin: OriginKey::of(origin), name: Some(name), all, targets }
-    }
-
-    /// The same for a page from the same origin.
-    pub(crate) fn with_page(
-        &self,
-        name: u32,
-        blocks: impl Iterator<Item = (u64, u32)>,
-        targets: impl Iterator<Item = u64>,
-    ) -> Self {
-        let all = blocks.map(|(hash, chars)| Block { hash, chars }).collect();
-        Self { origin: self.origin, name: Some(name), all, targets: targets.collect() }
+        Self { origin, name: Some(name), all, targets: targets.collect() }
     }
 
     /// The hashes of the largest blocks and the keys of targets, in order, none twice.
@@ -407,7 +395,12 @@ mod tests {
     /// A page of this name with these blocks, some of the same weight.
     fn named(name: u64, blocks: &[u64]) -> Blocks {
         let weighted = blocks.iter().map(|&block| (block, 10));
-        Blocks::of_page("a", u32::try_from(name).unwrap(), weighted, std::iter::empty())
+        Blocks::of_page(
+            OriginKey::of("a"),
+            u32::try_from(name).unwrap(),
+            weighted,
+            std::iter::empty(),
+        )
     }
 
     /// Learns from pages, each with a key of its own.

@@ -15,7 +15,7 @@ use crate::{
         BROKEN, BrokenLink, CLUSTERS, Cluster, Counts, Host, MEMBERS, Member, Omitted, Pass,
         Report, SEEDS, UnreachableSeed, Warning,
     },
-    sink::{ChangeName, VerdictName},
+    sink::ChangeName,
     state::{
         ClusterKind, ClusterRow, HostCounts, JudgedDocument, Reason, SkipCause, State, StateError,
         UrlId, UrlRow, UrlState,
@@ -206,7 +206,6 @@ impl Builder {
             self.broken.remove(&id.0);
             let change = HostCounts { failed: -1, ..HostCounts::default() };
             state.count_host(&name(Url::parse(url).ok().as_ref()), &change)?;
-            state.drop_unreachable_seed(id)?;
         }
         if is_failure(reason) || reason == Reason::Robots {
             state.drop_unreachable_seed(id)?;
@@ -436,7 +435,7 @@ fn member(document: JudgedDocument, kept: &JudgedDocument) -> Result<Member, Sta
         same_site: site(url.as_ref()) == site(of.as_ref()),
         url: document.name,
         title: document.title,
-        verdict: if found.kind == Kind::Near { VerdictName::Near } else { VerdictName::Exact },
+        verdict: document.judgement.verdict.into(),
         step: Some(found.step),
         distance: found.distance,
         signature_distance: found.signature_distance,

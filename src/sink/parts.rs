@@ -193,10 +193,7 @@ fn compress(from: &Path, to: &Path) -> Result<AppendFile, SinkError> {
             fs::rename(beside(to), to).map_err(|source| SinkError::open(to, source))?;
             return Ok(file);
         }
-        file.append(|bytes| {
-            bytes.extend_from_slice(&chunk[..length]);
-            Ok(())
-        })?;
+        file.append_bytes(&chunk[..length])?;
     }
 }
 

@@ -581,20 +581,8 @@ impl Recorder {
             UrlState::Skipped(Reason::DuplicateLinks) => followed,
             UrlState::Skipped(Reason::Depth) => followed && (is_nearer || found.seed.is_some()),
             UrlState::Skipped(Reason::Scope | Reason::Budget) => found.seed.is_some(),
-            UrlState::Skipped(
-                Reason::Robots
-                | Reason::Redirect
-                | Reason::Status
-                | Reason::Failure
-                | Reason::ContentType
-                | Reason::Noindex
-                | Reason::Sitemap
-                | Reason::Host
-                | Reason::Pending
-                | Reason::Rule
-                | Reason::LowYield,
-            )
-            | UrlState::Judged => return Ok(()),
+            // Another link changes nothing about them.
+            UrlState::Skipped(_) | UrlState::Judged => return Ok(()),
         };
         if may_requeue {
             let row = UrlLog::row(self.state(), known)?;
