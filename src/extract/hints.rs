@@ -10,7 +10,7 @@ use super::{
     kinds::PageKind,
     labels::Label,
     marks::Marks,
-    measure::{Sum, measure_segments, sum_by_block},
+    measure::{Sum, measure_segments, own_prose, sum_by_block},
     text::{Segment, Writer},
 };
 
@@ -29,6 +29,10 @@ const FEW_TEASERS: usize = 8;
 const TEASER: usize = 500;
 /// Less prose is believed to stand beside the text; see [`ignore_builders`].
 const MISNAMED: usize = 500;
+/// A container with more prose of its own is a text, and its page more than parts or entries; see [`is_of_parts`].
+const OWN_TEXT: usize = 600;
+/// On a page of parts, names are not believed from this part of the prose.
+const PARTS: usize = 7;
 /// A labelled box with less text needs no links in it to stand beside the text.
 const SMALL_BOX: usize = 300;
 /// Prose that a declared text is worth, beyond its length.
@@ -339,9 +343,10 @@ fn credible_hints(
             plain -= if hints[index] == Hint::None { 0 } else { free(&sum) };
         }
     }
-    ignore_builders(blocks, sums, shown, &mut hints);
+    let has_parts = is_of_parts(blocks, sums, shown, &hints, declared, kind);
+    ignore_builders(blocks, sums, shown, has_parts, &mut hints);
     let rest = sums[0].prose - comments - boilerplate;
-    if kind != PageKind::List {
+    if kind != PageKind::List && !has_parts {
         mark_teasers(blocks, sums, rest, &mut hints);
     }
     let has_article = || {
@@ -356,9 +361,41 @@ fn credible_hints(
     hints
 }
 
+/// Whether the page has no text of its own, but parts or entries, as a landing page does: it declares, names and shows no text, and nobody
+/// comments on it.
+fn is_of_parts(
+    blocks: &[Block],
+    sums: &[Sum],
+    shown: &[Sum],
+    hints: &[Hint],
+    declared: &Declared,
+    kind: PageKind,
+) -> bool {
+    let is_of_readers = |block: &Block| {
+        let is_thread = block.marks.has(Marks::DISCUSSION | Marks::THREAD);
+        block.hint == Hint::Comments || (is_thread && block.hint != Hint::Boilerplate)
+    };
+    let has_text = || {
+        let own = own_prose(blocks, sums);
+        (0..blocks.len()).any(|block| hints[block] == Hint::None && own[block] >= OWN_TEXT)
+    };
+    matches!(kind, PageKind::Article | PageKind::List)
+        && !declared.says(Declaration::Article)
+        && !declared.says(Declaration::Product)
+        && !blocks.iter().any(is_of_readers)
+        && !has_text()
+        && named_body(blocks, hints, shown, shown).is_none()
+}
+
 /// Ignores names by which most of the prose of the page, of its named body or of its main content stands beside the text: page builders name every part a
 /// widget. A short article between teasers is not such a page, because teasers are links.
-fn ignore_builders(blocks: &[Block], sums: &[Sum], shown: &[Sum], hints: &mut [Hint]) {
+fn ignore_builders(
+    blocks: &[Block],
+    sums: &[Sum],
+    shown: &[Sum],
+    has_parts: bool,
+    hints: &mut [Hint],
+) {
     let body = named_body(blocks, hints, shown, shown);
     let main = only_one(blocks, hints, Landmark::Article)
         .or_else(|| only_one(blocks, hints, Landmark::Main));
@@ -375,7 +412,9 @@ fn ignore_builders(blocks: &[Block], sums: &[Sum], shown: &[Sum], hints: &mut [H
         let is_text = |&&at: &&usize| sums[at].linked * 10 <= sums[at].bytes;
         let prose: usize = beside.iter().filter(is_text).map(|&at| sums[at].prose).sum();
         let has_most = sums[root].prose * 2 >= sums[0].prose;
-        if prose < MISNAMED || prose < rest * 2 || !has_most || (root == 0 && rest > SHORT) {
+        let is_most = prose >= rest * 2 && has_most && (root > 0 || rest <= SHORT);
+        let is_part = root == 0 && has_parts && prose * PARTS >= rest;
+        if prose < MISNAMED || !(is_most || is_part) {
             continue;
         }
         for at in beside {

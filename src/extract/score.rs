@@ -8,7 +8,8 @@
 //!    articles". Hints that would drop the greater part of the page's prose are ignored, one or all together. So are comments on a stub, which has hardly any
 //!    other text, or little prose and no article that it names, and on a page that is a discussion (`kinds.rs`). A box that asks for consent
 //!    to cookies is boilerplate whatever else there is. Blocks whose headings are all links are teasers of other pages, unless the page is
-//!    a list of them; they count little, and are dropped if they are few. All this is in `hints.rs`.
+//!    a list of them, or has no text of its own but parts, as a landing page; they count little, and are dropped if they are few. All this is in
+//!    `hints.rs`.
 //! 2. Prose that the page declares to be its article's, in structured data or as its description, counts as much more prose, so that a
 //!    short article is more than what stands around it.
 //! 3. An element that is named the body of an article, by microdata or as post-content is, stands for the page from here on; failing that

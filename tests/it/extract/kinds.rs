@@ -516,6 +516,52 @@ fn parts_of_a_page_that_are_all_named_widgets_are_its_text() {
     }
 }
 
+/// A page without a text of its own: parts with names of what stands beside a text, and entries whose titles are links.
+fn landing(more: &str) -> String {
+    let part = |(number, name): (usize, &&str)| {
+        format!(
+            "<section class=\"{name}-block\"><h2>What we do, part {number}</h2><p>{} {}</p></section>",
+            PARTS[number],
+            "We have done it since the harbour was built, and we like the work, whatever the weather and the season. Come by when the flag is up, or write to us, and we shall answer as soon as our hands are dry."
+        )
+    };
+    let names = ["work", "promo", "intro", "cta"];
+    let parts: String = names.iter().enumerate().map(part).collect();
+    let entry = |number: usize| {
+        format!(
+            "<div class=tile><h3><a href=/b{number}>Boat number {number}</a></h3><p>Four berths, oak, {number}2 feet</p></div>"
+        )
+    };
+    let entries: String = (1..8).map(entry).collect();
+    let menu = links(&["Home", "Boats", "Contact"]);
+    format!(
+        "<title>Boat yard</title><body><nav><ul>{menu}</ul></nav><div class=page><h1>The yard at the old pier</h1>
+         {parts}<div class=grid>{entries}</div>{more}</div><footer>All rights reserved by the yard</footer>"
+    )
+}
+
+const PARTS: [&str; 4] = [
+    "We build boats of oak and larch, to your drawings or to ours.",
+    "We mend what the winter broke, and we are honest about what cannot be mended.",
+    "We store boats in a dry hall, on trestles, from October to the end of April.",
+    "We lend you a dinghy for as long as yours is on the slip.",
+];
+
+#[test]
+fn the_parts_and_entries_of_a_page_without_a_text_are_its_text() {
+    let kept = [&PARTS[..], &["Boat number 1", "Four berths, oak, 72 feet"]].concat();
+    let dropped = ["Contact", "All rights reserved"];
+    check("a landing page", &landing(""), &kept, &dropped);
+    let texts = [
+        "The yard was founded by two brothers, who could not agree on anything but the shape of a hull.",
+        "One of them drew the lines by eye, and the other one corrected them with a plank at the edge of the water.",
+        "Their first boat still sails, and their granddaughter repairs it every other spring without sending a bill.",
+    ];
+    let text = texts.map(|text| format!("<p>{text} {text} {text}</p>")).concat();
+    let article = landing(&format!("<div class=story-of-the-yard>{text}</div>"));
+    check("a page with a text", &article, &texts, &["Boat number 1", PARTS[1]]);
+}
+
 /// Sentences that differ, as what readers write does.
 const REPLIES: [&str; 6] = [
     "Put out more chain than you think.",
