@@ -258,5 +258,5 @@ fn chars(text: &str) -> u32 {
 
 /// The blocks of a page of this origin by which its template is known.
 fn page_blocks(origin: OriginKey, article: &Article) -> Blocks {
-    Blocks::of_page(origin, article.name(), article.blocks(), article.targets().keys())
+    Blocks::of_page(origin, article.name(), article.blocks(), article.keys_beside_blocks())
 }

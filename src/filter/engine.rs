@@ -558,7 +558,8 @@ impl<I: Index> Engine<I> {
         Ok(best)
     }
 
-    /// Whether long pages of one origin differ beyond the ends of their sketches, which only their signatures show.
+    /// Whether long pages of one origin differ beyond the ends of their sketches, which only their signatures show. With other teasers
+    /// all signatures differ.
     fn ends_differ(
         &self,
         document: &Document,
@@ -566,10 +567,13 @@ impl<I: Index> Engine<I> {
         relation: OriginRelation,
     ) -> bool {
         let (sketch, signature) = earlier;
-        let is_truncated = |article: &Article| article.sketch().is_body_truncated();
+        let may_differ = |article: &Article| {
+            let later = article.sketch();
+            later.is_body_truncated() && !later.has_other_teasers(sketch, relation)
+        };
         relation != OriginRelation::Different
             && sketch.is_body_truncated()
-            && document.article.as_ref().is_some_and(is_truncated)
+            && document.article.as_ref().is_some_and(may_differ)
             && !self.rule.confirms(&signature.unwrap_or_default(), &document.sketch, Share::NONE)
     }
 

@@ -133,20 +133,24 @@ fn copied_boilerplate_does_not_hide_an_article_and_is_none() {
 
 #[test]
 fn a_page_of_boilerplate_only_is_thin_and_unique() {
-    let mut filter = filter();
-    for name in ["one", "two", "three", "four"] {
-        let judgement =
-            judge(&mut filter, &format!("a.test/{name}"), &framed("a", name, &article(name, 150)));
-        assert!(!judgement.facts.thin && judgement.verdict.is_unique());
+    // Of long articles nothing beside them is kept, but it becomes boilerplate as well.
+    for words in [150, 4000] {
+        let mut filter = filter();
+        let mut judge =
+            |name: &str, html: &str| judge(&mut filter, &format!("a.test/{name}"), html);
+        for name in ["one", "two", "three", "four"] {
+            let judgement = judge(name, &framed("a", name, &article(name, words)));
+            assert!(!judgement.facts.thin && judgement.verdict.is_unique());
+        }
+        let empty = |title: &str| framed("a", title, "");
+        for title in ["map", "chart", "table"] {
+            let judgement = judge(title, &empty(title));
+            assert!(judgement.facts.thin && judgement.verdict.is_unique(), "{judgement:?}");
+        }
+        let equal = judge("equal", &empty("chart"));
+        assert_eq!(equal.verdict.matched().map(|found| found.step), Some(Step::Body));
+        assert!(equal.facts.thin);
     }
-    let empty = |title: &str| framed("a", title, "");
-    for title in ["map", "chart", "table"] {
-        let judgement = judge(&mut filter, &format!("a.test/{title}"), &empty(title));
-        assert!(judgement.facts.thin && judgement.verdict.is_unique(), "{judgement:?}");
-    }
-    let equal = judge(&mut filter, "a.test/equal", &empty("chart"));
-    assert_eq!(equal.verdict.matched().map(|found| found.step), Some(Step::Body));
-    assert!(equal.facts.thin);
 }
 
 /// A page with links in its article and in a box of related pages.
@@ -240,4 +244,37 @@ fn pages_of_one_name_without_prose_in_common_are_two_if_their_links_say_other_wo
     assert!(judge("/en/tea", &list("en", "en")).verdict.is_unique());
     assert!(!judge("/v2/tea", &list("v2", "en")).verdict.is_unique());
     assert!(judge("/ja/tea", &list("ja", "ja")).verdict.is_unique(), "its titles are others");
+}
+
+#[test]
+fn titles_that_two_lists_link_to_are_no_prose_in_common() {
+    let mut filter = filter_that_knows_the_site();
+    let mut judge = |path: &str, html: &str| judge(&mut filter, &format!("a.test{path}"), html);
+    let list = |name: &str, post: &str| {
+        let tags = [1, 2, 3, 4].map(|number| {
+            format!("<p><a href=#top>{}</a></p>", words(&format!("tag {number}"), 14))
+        });
+        let post = format!("<p>{} <a href=/p/{post}>here</a></p>", words(post, 4));
+        framed("a", name, &format!("{}{post}", tags.concat()))
+    };
+    assert!(judge("/tea", &list("tea", "1")).verdict.is_unique());
+    assert!(!judge("/green", &list("green", "1")).verdict.is_unique(), "the same post");
+    assert!(judge("/milk", &list("milk", "2")).verdict.is_unique(), "it leads to another post");
+}
+
+#[test]
+fn an_article_among_links_is_the_same_whatever_words_lead_to_the_same_pages() {
+    let mut filter = filter_that_knows_the_site();
+    let mut judge = |path: &str, html: &str| judge(&mut filter, &format!("a.test{path}"), html);
+    let page = |article: &str, teasers: &str, from: usize| {
+        let links = (from..from + 9).map(|number| {
+            format!("<p><a href=/p/{number}>{}</a></p>", words(&format!("{teasers} {number}"), 9))
+        });
+        let links: String = links.collect();
+        framed("a", "tea", &format!("<p>{}</p>{links}", words(article, 50)))
+    };
+    assert!(judge("/tea", &page("tea", "May", 0)).verdict.is_unique());
+    assert!(!judge("/again", &page("tea", "June", 0)).verdict.is_unique());
+    assert!(judge("/list", &page("tea", "June", 10)).verdict.is_unique(), "it leads elsewhere");
+    assert!(judge("/milk", &page("milk", "May", 0)).verdict.is_unique(), "another article");
 }

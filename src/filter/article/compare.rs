@@ -438,7 +438,15 @@ impl ArticleSketch {
             false => 0,
         };
         let share = self.links.share.max(earlier.links.share);
-        relation != OriginRelation::Different && share >= list && self.has_other_links(earlier)
+        let is_list = relation != OriginRelation::Different && share >= list;
+        is_list && self.has_other_links(earlier) && !self.has_other_teasers(earlier, relation)
+    }
+
+    /// Whether they have one name, and links that lead to the same pages, under other words.
+    pub(crate) fn has_other_teasers(&self, earlier: &Self, relation: OriginRelation) -> bool {
+        self.has_distinctive_name(earlier, relation)
+            && self.has_other_links(earlier)
+            && self.targets.are_those_of(&earlier.targets)
     }
 
     /// Whether they have one name, and it tells pages apart. Pages of a list, or versions of a page, often have names that differ in their
@@ -605,11 +613,12 @@ impl Pair<'_> {
         let is_distinctive = later.sketch.has_distinctive_name(earlier.sketch, relation);
         let [one, other] = [later, earlier].map(View::tally);
         let links = later.sketch.links.share.max(earlier.sketch.links.share);
-        let is_list = !is_distinctive || links >= LIST;
         let share_prose = one.has_prose && other.has_prose;
+        let are_teasers = share_prose && later.sketch.has_other_teasers(earlier.sketch, relation);
+        let is_list = !is_distinctive || links >= LIST && !are_teasers;
         let names = if later.sketch.name.letters == earlier.sketch.name.letters {
             let known = one.in_body.min(other.in_body);
-            let are_lists = !share_prose || known < LONG_SHARED && links >= LIST;
+            let are_lists = !share_prose || is_list && known < LONG_SHARED && links >= LIST;
             if are_lists && later.sketch.has_other_links(earlier.sketch) {
                 return Figures::OtherLinks;
             }
@@ -630,7 +639,7 @@ impl Pair<'_> {
             is_learnt: relation != OriginRelation::SameUnlearnt,
             names,
             both: one.shared.min(other.shared),
-            own: self.own(),
+            own: self.own(are_teasers),
             body: one.share_of_body(is_list).min(other.share_of_body(is_list)),
             targets: self.targets(share_prose),
         }
@@ -641,9 +650,10 @@ impl Pair<'_> {
         self.later.of_page.targets.compare(&self.earlier.of_page.targets, share_prose)
     }
 
-    /// The prose that each page has of its own.
-    fn own(&self) -> [usize; 2] {
-        [self.later.own(&self.earlier), self.earlier.own(&self.later)]
+    /// The prose that each page has of its own, given whether the links of lists are teasers.
+    fn own(&self, are_teasers: bool) -> [usize; 2] {
+        let Self { later, earlier } = self;
+        [later.own(earlier, are_teasers), earlier.own(later, are_teasers)]
     }
 
     /// The passages of each page in page order, and how they compare with the other one.
@@ -662,7 +672,7 @@ impl Pair<'_> {
             || earlier.is_short()
             || later.tally().has_prose && earlier.tally().has_prose;
         let are_equal =
-            self.own() == [0, 0] && are_of_one_name && !self.targets(share_prose).differ;
+            self.own(false) == [0, 0] && are_of_one_name && !self.targets(share_prose).differ;
         !are_equal && self.repeats(relation).is_none()
     }
 }
@@ -720,7 +730,7 @@ impl View<'_> {
             let own = self.weights.sum(&leaf.range(), |sums| sums.once) - shared;
             let change = self.weights.sum(&leaf.range(), |sums| sums.words) - words;
             sums.shared += shared;
-            sums.has_prose |= shared >= PARAGRAPH;
+            sums.has_prose |= shared >= PARAGRAPH && !self.is_entry(leaf);
             if leaf.is_body {
                 sums.in_body += shared;
                 sums.own[usize::from(leaf.is_linked)] += own;
@@ -767,8 +777,13 @@ impl View<'_> {
         weights
     }
 
-    /// The prose that is not shared, apart from boilerplate, numbers and teasers.
-    fn own(&self, other: &View<'_>) -> usize {
+    /// Whether a block is an entry of a list: the body text is links, and so is the block.
+    fn is_entry(&self, leaf: &Leaf) -> bool {
+        leaf.is_body && leaf.is_linked && self.sketch.links.share >= LIST
+    }
+
+    /// The prose that is not shared, apart from boilerplate, numbers and teasers; whether those of lists are is given.
+    fn own(&self, other: &View<'_>, are_teasers: bool) -> usize {
         let end = self.comparable(other);
         let starts = [0].into_iter().chain(self.covered.iter().map(|run| run.end));
         let ends = self.covered.iter().map(|run| run.start).chain([end]);
@@ -778,7 +793,7 @@ impl View<'_> {
         };
         let runs: Vec<_> = runs.filter(is_long).collect();
         let own = self.own_blocks(self.by_block(&runs, |sums| sums.words));
-        self.sum(&own, |leaf| !leaf.is_linked)
+        self.sum(&own, |leaf| !leaf.is_linked || !are_teasers && self.is_entry(leaf))
     }
 
     /// How many tokens the other page would show too if it were this one. Of a long page less of the end is known, the more it has before.

@@ -51,7 +51,12 @@ pub(crate) struct Article {
     sketch: ArticleSketch,
     /// The key of the passage from each token on.
     keys: Vec<u64>,
+    /// The hashes of blocks beside the body text for which the sketch of a long page has no room: boilerplate is learnt from them too.
+    left_out: Vec<u64>,
 }
+
+/// At most this many such blocks.
+const MOST_LEFT_OUT: usize = 32;
 
 /// A block of prose: text without a block in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +68,7 @@ struct Leaf {
     shared: u8,
     /// Whether it belongs to the body text.
     is_body: bool,
-    /// Whether more than a quarter of it is links.
+    /// Whether more than a quarter of it is links; in a body text that is a list of links, more than half.
     is_linked: bool,
 }
 
@@ -123,11 +128,11 @@ impl Article {
     pub(crate) fn of_sketch(sketch: ArticleSketch) -> Self {
         let spread = |token: &Token| u64::from(token.0).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let hashes: Vec<u64> = sketch.tokens.iter().map(spread).collect();
-        Self::new(sketch, &hashes)
+        Self::new(sketch, &hashes, Vec::new())
     }
 
     /// The article with this sketch, given the whole hashes of its tokens.
-    fn new(sketch: ArticleSketch, hashes: &[u64]) -> Self {
+    fn new(sketch: ArticleSketch, hashes: &[u64], left_out: Vec<u64>) -> Self {
         let keys = passages(&sketch.tokens).map(|passage| {
             let key = hashes[passage].iter().fold(0, |key: u64, hash| {
                 (key.rotate_left(23) ^ hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -136,7 +141,7 @@ impl Article {
             key ^ (key >> 32)
         });
         let keys = keys.collect();
-        Self { sketch, keys }
+        Self { sketch, keys, left_out }
     }
 
     /// What is kept of it.
@@ -157,6 +162,11 @@ impl Article {
     /// The hash and the weight of each block, by which boilerplate is learnt.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = (u64, u32)> {
         self.sketch.blocks()
+    }
+
+    /// The keys of what boilerplate is learnt from beside these blocks: where the links lead, and blocks for which the sketch has no room.
+    pub(crate) fn keys_beside_blocks(&self) -> impl Iterator<Item = u64> {
+        self.sketch.targets.keys().chain(self.left_out.iter().copied())
     }
 
     /// The keys by which pages that share a passage with it are found, given which of its blocks are boilerplate.
@@ -208,12 +218,15 @@ impl ArticleSketch {
     /// The hash of each block; numbers count as equal.
     pub(crate) fn block_hashes(&self) -> impl Iterator<Item = u64> {
         let mut bytes = Vec::new();
-        self.leaves.iter().map(move |leaf| {
-            bytes.clear();
-            bytes.extend(self.tokens[leaf.range()].iter().map(|token| token.without_digits()));
-            xxhash_rust::xxh3::xxh3_64(&bytes)
-        })
+        self.leaves.iter().map(move |leaf| block_hash(&self.tokens[leaf.range()], &mut bytes))
     }
+}
+
+/// The hash of a block; numbers count as equal.
+fn block_hash(tokens: &[Token], bytes: &mut Vec<u8>) -> u64 {
+    bytes.clear();
+    bytes.extend(tokens.iter().map(|token| token.without_digits()));
+    xxhash_rust::xxh3::xxh3_64(bytes)
 }
 
 /// A block of a page as extraction found it.
@@ -255,7 +268,7 @@ fn prose(outline: &Outline, mut visit: impl FnMut(&Prose)) -> (Vec<Prose>, Links
     let links = Links { hash: half(xxhash_rust::xxh3::xxh3_64(texts.as_bytes())), share };
     let kept = blocks.into_iter().filter_map(|(block, all, linked)| {
         if is_listing && block.is_body {
-            return Some(Prose { is_linked: false, ..block });
+            return Some(Prose { is_linked: linked * 2 > all, ..block });
         }
         (linked * 2 <= all).then_some(block)
     });
@@ -341,6 +354,8 @@ struct Reader<'a> {
     ranges: Vec<Range<usize>>,
     room: usize,
     is_body_truncated: bool,
+    /// The hashes of blocks beside the body text for which there is no room.
+    left_out: Vec<u64>,
 }
 
 impl<'a> Reader<'a> {
@@ -360,6 +375,7 @@ impl<'a> Reader<'a> {
             ranges,
             room,
             is_body_truncated,
+            left_out: Vec::new(),
         }
     }
 
@@ -370,7 +386,8 @@ impl<'a> Reader<'a> {
             if self.blocks[number].is_body != is_body {
                 continue;
             }
-            if self.room > BYTES_PER_LEAF {
+            let is_left_out = self.room <= BYTES_PER_LEAF;
+            if !is_left_out || !is_body && self.left_out.len() < MOST_LEFT_OUT {
                 for line in self.blocks[number].lines.clone() {
                     self.fingerprinter.hashes(self.outline.text_of(line), |class, hash| {
                         self.tokens.push(Token::of(class, hash));
@@ -379,6 +396,9 @@ impl<'a> Reader<'a> {
                 }
             }
             self.keep(number, start..self.tokens.len());
+            if !is_body && self.ranges[number].end < self.tokens.len() {
+                self.left_out.push(block_hash(&self.tokens[start..], &mut Vec::new()));
+            }
         }
         self.is_body_truncated |= is_body && self.room == 0;
     }
@@ -468,7 +488,7 @@ impl<'a> Reader<'a> {
             visit(block.lines.clone());
             shared_since = u8::MAX;
         }
-        Article::new(sketch, &hashes)
+        Article::new(sketch, &hashes, self.left_out)
     }
 }
 
