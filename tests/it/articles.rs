@@ -250,16 +250,16 @@ fn pages_of_one_name_without_prose_in_common_are_two_if_their_links_say_other_wo
 fn titles_that_two_lists_link_to_are_no_prose_in_common() {
     let mut filter = filter_that_knows_the_site();
     let mut judge = |path: &str, html: &str| judge(&mut filter, &format!("a.test{path}"), html);
-    let list = |name: &str, post: &str| {
-        let tags = [1, 2, 3, 4].map(|number| {
-            format!("<p><a href=#top>{}</a></p>", words(&format!("tag {number}"), 14))
+    let list = |name: &str, posts: [usize; 3]| {
+        let pinned = [1, 2].map(|number| {
+            format!("<p><a href=/{number}>{}</a></p>", words(&format!("pinned {number}"), 60))
         });
-        let post = format!("<p>{} <a href=/p/{post}>here</a></p>", words(post, 4));
-        framed("a", name, &format!("{}{post}", tags.concat()))
+        let posts = posts.map(|number| format!("<a href=/p/{number}>here</a> "));
+        framed("a", name, &format!("{}<div>{}</div>", pinned.concat(), posts.concat()))
     };
-    assert!(judge("/tea", &list("tea", "1")).verdict.is_unique());
-    assert!(!judge("/green", &list("green", "1")).verdict.is_unique(), "the same post");
-    assert!(judge("/milk", &list("milk", "2")).verdict.is_unique(), "it leads to another post");
+    assert!(judge("/tea", &list("tea", [1, 2, 3])).verdict.is_unique());
+    assert!(!judge("/green", &list("green", [1, 2, 3])).verdict.is_unique(), "the same posts");
+    assert!(judge("/milk", &list("milk", [4, 5, 6])).verdict.is_unique(), "other posts");
 }
 
 #[test]
