@@ -42,7 +42,7 @@ pub(crate) struct Blocks {
     /// The hash of the page's title and first heading, digits left out; `None` for a text.
     name: Option<u32>,
     all: Vec<Block>,
-    /// The keys of where the links of a page lead.
+    /// The keys of where the links of a page lead, and of blocks of which the page is too long to keep the words.
     targets: Vec<u64>,
 }
 
