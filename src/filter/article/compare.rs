@@ -49,6 +49,8 @@ const DIFFERENT_NAME_BODY: usize = 90;
 const UNLEARNT_OWN: usize = 8 * WORD;
 /// A body text with at least this share of links, in per cent, is a list of other pages; and if the pages have long prose in common.
 const LIST: u8 = 50;
+/// The least share of links of a body text, in percent, in which they are no teasers around an article, but what it is about: a table of contents.
+const CONTENTS: u8 = 75;
 const LIST_WITH_PROSE: u8 = 60;
 /// The same for pages whose name does not tell them apart.
 const LIST_SHARED_NAME: u8 = 25;
@@ -442,9 +444,10 @@ impl ArticleSketch {
         is_list && self.has_other_links(earlier) && !self.has_other_teasers(earlier, relation)
     }
 
-    /// Whether they have one name, and links that lead to the same pages, under other words.
+    /// Whether they have one name, and links that lead to the same pages, under other words, and are not nearly all of the text.
     pub(crate) fn has_other_teasers(&self, earlier: &Self, relation: OriginRelation) -> bool {
-        self.has_distinctive_name(earlier, relation)
+        self.links.share.max(earlier.links.share) < CONTENTS
+            && self.has_distinctive_name(earlier, relation)
             && self.has_other_links(earlier)
             && self.targets.are_those_of(&earlier.targets)
     }
