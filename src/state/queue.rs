@@ -105,10 +105,16 @@ impl Queue {
         self.len += 1;
     }
 
-    /// Adds a URL that comes after those of the queue, to a group.
+    /// Adds a URL that comes after those of the queue, to a group: to its end, or to its beginning if it was found before the first one, as a URL
+    /// that was to be requested when the run was interrupted.
     pub(super) fn push_late(&mut self, host: HostId, group: u32, url: UrlId) {
         let group = self.late.entry(host).or_default().entry(group).or_default();
-        group.push_back(u32::try_from(url.0).unwrap_or(GONE));
+        let url = u32::try_from(url.0).unwrap_or(GONE);
+        if group.front().is_some_and(|first| url < *first) {
+            group.push_front(url);
+        } else {
+            group.push_back(url);
+        }
         self.len += 1;
     }
 
