@@ -2,7 +2,7 @@
 //!
 //! `cargo bench --bench learn` serves worlds on loopback, crawls each with every policy for the links of duplicates, and prints what was
 //! fetched and found. `-- PART` runs one part; `--policy NAME`, `--flight N`, `--world WORDS`, `--max-pages N`, `--max-depth N`,
-//! `--pages DIRECTORY` and `--keep DIRECTORY` choose further. Worlds and seeds are fixed. `--seeds N` crawls each world with N of them, and prints
+//! `--pages DIRECTORY`, `--manifest FILE` (other static sites than those of `static_sites.toml`) and `--keep DIRECTORY` choose further. Worlds and seeds are fixed. `--seeds N` crawls each world with N of them, and prints
 //! the median and the worst: a small change of the order changes what is learnt first.
 
 #![allow(
@@ -65,6 +65,8 @@ struct Choice {
     seeds: Option<u64>,
     /// Where the pages of the static sites are.
     pages: Option<PathBuf>,
+    /// Which static sites, if not those of the bench.
+    manifest: Option<PathBuf>,
     keep: Option<PathBuf>,
 }
 
@@ -109,6 +111,7 @@ impl Choice {
                 "--max-pages" => choice.max_pages = Some(value()?.parse()?),
                 "--max-depth" => choice.max_depth = Some(value()?.parse()?),
                 "--pages" => choice.pages = Some(value()?.into()),
+                "--manifest" => choice.manifest = Some(value()?.into()),
                 "--keep" => choice.keep = Some(value()?.into()),
                 part => choice.parts.push(part.to_owned()),
             }
@@ -148,7 +151,7 @@ impl Choice {
         let Some(directory) = &self.pages else {
             return say("left out: --pages names the folder of the sites in static_sites.toml");
         };
-        for site in static_sites::manifest()? {
+        for site in static_sites::manifest(self.manifest.as_deref())? {
             let world = Arc::new(site.world(directory)?);
             if self.wants(&world) {
                 self.run(&|_| Ok(Arc::clone(&world)), &self.truths(&world)?, 20_000)?;

@@ -37,8 +37,15 @@ struct Manifest {
     site: Vec<StaticSite>,
 }
 
-pub(crate) fn manifest() -> Outcome<Vec<StaticSite>> {
-    Ok(toml::from_str::<Manifest>(include_str!("static_sites.toml"))?.site)
+/// The sites of this file, or of `static_sites.toml`.
+pub(crate) fn manifest(file: Option<&Path>) -> Outcome<Vec<StaticSite>> {
+    let text = match file {
+        Some(file) => {
+            fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?
+        }
+        None => include_str!("static_sites.toml").to_owned(),
+    };
+    Ok(toml::from_str::<Manifest>(&text)?.site)
 }
 
 impl StaticSite {

@@ -82,6 +82,8 @@ pub(crate) enum Yielded {
     KnownText,
     /// The same, and exactly that of a page whose URL differs in one part only: the learner finds that.
     EqualText,
+    /// No text: it is no page, or one that asks not to be indexed.
+    Nothing,
     /// No text: a redirect that leads nowhere new.
     RedirectToKnown,
     /// A redirect that may lead to a new text.
@@ -302,11 +304,10 @@ impl Learner {
         let patterns = site.patterns(page.url);
         let of_referrer = page.from.map(|from| site.patterns(from)).unwrap_or_default();
         let is_own = |number: u32| of_referrer.iter().any(|it| it.number == number);
-        let mut chain = page.from.map_or(Chain::default(), |from| site.chain(from));
-        chain.links = chain.links.saturating_add(1);
+        let (chain, is_outside) = site.chain_to(page);
         let mut longest = 0;
         for Pattern { number, kind, .. } in &patterns {
-            let chain = if is_own(*number) {
+            let chain = if !is_outside && is_own(*number) {
                 chain
             } else {
                 Chain { links: 0, from_known: false, ..chain }

@@ -23,6 +23,22 @@ const INDEX_PAGES: [&str; 9] = [
     "default.aspx",
 ];
 
+/// Endings of files that servers add to a path without one.
+const ENDINGS: [&str; 3] = ["html", "htm", "php"];
+
+/// How the end of a path is spelt: many servers have a page under several of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Spelling {
+    /// `/a`
+    Bare,
+    /// `/a/`
+    Slash,
+    /// `/a/index.html`
+    Index,
+    /// `/a.html`
+    Ending,
+}
+
 /// What kind of text a segment or value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum TextKind {
@@ -68,6 +84,8 @@ pub(super) struct Parts<'a> {
     pub(super) key: u64,
     /// Of the path alone, up to each segment.
     pub(super) prefixes: Vec<u64>,
+    /// How the end of the URL's path is spelt, if there are other ways to spell it.
+    pub(super) spelling: Option<Spelling>,
 }
 
 pub(super) fn hash(text: &str, seed: u64) -> u64 {
@@ -112,7 +130,9 @@ impl<'a> Parts<'a> {
             }
         }
         let key = list.iter().fold(rest, |key, part| key.wrapping_add(part.hash));
-        Self { list, key, prefixes }
+        let mut parts = Self { list, key, prefixes, spelling: None };
+        parts.spelling = parts.present_spelling();
+        parts
     }
 
     /// The key without this part.
@@ -120,28 +140,66 @@ impl<'a> Parts<'a> {
         key.wrapping_sub(part.hash).wrapping_add(part.blank)
     }
 
-    /// The last segment with its hash if it is empty, where a directory or its index page is.
-    fn directory(&self) -> Option<(usize, u64)> {
+    /// The last segment: where it is in the list, and its place in the path.
+    fn last(&self) -> Option<(usize, u8)> {
         let at = self.list.iter().rposition(|part| matches!(part.kind, PartKind::Segment(_)))?;
         let PartKind::Segment(place) = self.list[at].kind else { return None };
+        Some((at, place))
+    }
+
+    /// How the end of the path is spelt now.
+    fn present_spelling(&self) -> Option<Spelling> {
+        let (at, place) = self.last()?;
         let value = self.list[at].value;
-        let is_index = value.is_empty() || INDEX_PAGES.contains(&value);
-        is_index.then(|| (at, hash("", 16 + u64::from(place))))
-    }
-
-    /// A key of this URL with the directory in the place of its index page, if it is one of them.
-    pub(super) fn directory_key(&self, key: u64) -> Option<u64> {
-        let (at, empty) = self.directory()?;
-        Some(key.wrapping_sub(self.list[at].hash).wrapping_add(empty))
-    }
-
-    /// The same parts with the directory in the place of its index page.
-    pub(super) fn without_index(mut self) -> Self {
-        if let Some((at, empty)) = self.directory() {
-            self.key = self.key.wrapping_sub(self.list[at].hash).wrapping_add(empty);
-            (self.list[at].value, self.list[at].hash) = ("", empty);
+        match value.rsplit_once('.') {
+            _ if value.is_empty() => Some(Spelling::Slash),
+            _ if INDEX_PAGES.contains(&value) => Some(Spelling::Index),
+            Some((stem, ending)) => {
+                (!stem.is_empty() && ENDINGS.contains(&ending)).then_some(Spelling::Ending)
+            }
+            None => (usize::from(place) + 1 < MAX_PARTS).then_some(Spelling::Bare),
         }
-        self
+    }
+
+    /// Changes the end of the path: an index page to the directory, a directory to the same without a slash, or a file to the same without
+    /// its ending.
+    pub(super) fn respell(&mut self, spelling: Spelling) {
+        let Some((at, place)) = self.last().filter(|_| self.present_spelling() == Some(spelling))
+        else {
+            return;
+        };
+        let old = self.list[at];
+        let value = match spelling {
+            Spelling::Bare => return,
+            Spelling::Slash if place == 0 => return,
+            Spelling::Slash => {
+                self.list.remove(at);
+                self.prefixes.pop();
+                self.key = self.key.wrapping_sub(old.hash);
+                return;
+            }
+            Spelling::Index => "",
+            Spelling::Ending => old.value.rsplit_once('.').map_or(old.value, |(stem, _)| stem),
+        };
+        let hash = hash(value, 16 + u64::from(place));
+        (self.list[at].value, self.list[at].hash) = (value, hash);
+        self.key = self.key.wrapping_sub(old.hash).wrapping_add(hash);
+    }
+
+    /// What is added to a key of this URL to get that of the same path without a slash, index page or ending.
+    pub(super) fn to_bare(&self) -> u64 {
+        let Some((at, place)) = self.last() else { return 0 };
+        let old = self.list[at];
+        let at_root = if place == 0 { hash("", 16) } else { 0 };
+        let new = match self.present_spelling() {
+            Some(Spelling::Slash | Spelling::Index) => at_root,
+            Some(Spelling::Ending) => {
+                let stem = old.value.rsplit_once('.').map_or(old.value, |(stem, _)| stem);
+                hash(stem, 16 + u64::from(place))
+            }
+            Some(Spelling::Bare) | None => old.hash,
+        };
+        new.wrapping_sub(old.hash)
     }
 
     /// The last segment that is not empty, if it is a word and not the first, with a key of the URL without it: `amp` of `/post/amp/` and `/post/`.
@@ -173,13 +231,22 @@ impl<'a> Parts<'a> {
         self.list.iter().filter(|part| part.kind == PartKind::Parameter)
     }
 
-    /// Whether a segment that is a word occurs twice.
-    pub(super) fn repeats_a_segment(&self) -> bool {
+    /// Whether segments that are words repeat, as in a path that grows: one occurs twice, or in the path of a file twice in a row, three times, or
+    /// before the same one. `/project/docs/org/project/Class.html` is no such path.
+    pub(super) fn repeats_segments(&self) -> bool {
         let words: Vec<u64> = (self.segments())
             .filter(|part| text_kind(part.value) == TextKind::Word && !part.value.is_empty())
             .map(|part| hash(part.value, 0))
             .collect();
-        words.iter().enumerate().any(|(place, word)| words[..place].contains(word))
+        let is_file = self.segments().last().is_some_and(|part| part.value.contains('.'));
+        let count = |word: &u64| words.iter().filter(|it| *it == word).count();
+        let mut pairs = words.windows(2).enumerate();
+        let mut repeats = || {
+            pairs.any(|(place, pair)| {
+                pair[0] == pair[1] || words.windows(2).take(place).any(|it| it == pair)
+            })
+        };
+        words.iter().map(count).max() > Some(if is_file { 2 } else { 1 }) || repeats()
     }
 
     /// The pattern of the views of a path with parameters: on any host, and with any of them.
@@ -202,7 +269,7 @@ impl<'a> Parts<'a> {
     pub(super) fn pattern(&self, host: &str, literal: bool) -> String {
         let mut shape = host.to_owned();
         let segments: Vec<_> = self.segments().collect();
-        if self.repeats_a_segment() {
+        if self.repeats_segments() {
             shape.push_str("/…repeated…");
         } else if segments.len() > MAX_DEPTH {
             shape.push_str("/…deep…");

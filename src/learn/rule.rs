@@ -58,6 +58,10 @@ pub enum RulePart {
     Tail(u8),
     /// The name of an index page, such as `index.html`.
     Index,
+    /// The ending of a file, such as `.html`.
+    Ending,
+    /// A slash at the end of the path.
+    Slash,
     /// This last segment, as `amp` in `/post/amp/`: the page without it is the same.
     Last(String),
 }
@@ -133,6 +137,10 @@ pub(super) fn candidate_id(parts: &[u64]) -> u32 {
 pub(super) const ORDER: u32 = 7;
 /// The candidate that the name of an index page makes no difference.
 pub(super) const INDEX: u32 = 9;
+/// The candidate that the ending of a file makes no difference.
+pub(super) const ENDING: u32 = 11;
+/// The candidate that a slash at the end makes no difference.
+pub(super) const SLASH: u32 = 12;
 
 /// The candidate that this last segment makes no difference.
 pub(super) fn last_id(name: &str) -> u32 {
@@ -198,6 +206,8 @@ impl RulePart {
             }
             Self::Order => ORDER,
             Self::Index => INDEX,
+            Self::Ending => ENDING,
+            Self::Slash => SLASH,
             Self::Last(name) => last_id(name),
             Self::Tail(length) => candidate_id(&[5, u64::from(*length)]),
         }
@@ -243,6 +253,8 @@ impl fmt::Display for RulePart {
             }
             Self::Order => f.write_str("order of parameters"),
             Self::Index => f.write_str("name of an index page"),
+            Self::Ending => f.write_str("ending of a file"),
+            Self::Slash => f.write_str("slash at the end"),
             Self::Last(name) => write!(f, "last segment {name}"),
             Self::Tail(length) => write!(f, "all but the last {length} segments"),
         }
@@ -264,6 +276,10 @@ struct Fields {
     order: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     index: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ending: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slash: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     last: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -302,6 +318,18 @@ impl TryFrom<Fields> for Rule {
 }
 
 impl Fields {
+    /// The rule that is switched on by `true`, if it is one.
+    fn spelling(&self) -> Option<Result<RulePart, String>> {
+        let all = [
+            (self.order, "order", RulePart::Order),
+            (self.index, "index", RulePart::Index),
+            (self.ending, "ending", RulePart::Ending),
+            (self.slash, "slash", RulePart::Slash),
+        ];
+        let (is_on, key, part) = all.into_iter().find(|it| it.0.is_some())?;
+        Some(if is_on == Some(true) { Ok(part) } else { Err(format!("`{key}` can only be true")) })
+    }
+
     fn part(self) -> Result<RulePart, String> {
         let set = [
             self.parameter.is_some(),
@@ -309,12 +337,14 @@ impl Fields {
             self.host.is_some(),
             self.order.is_some(),
             self.index.is_some(),
+            self.ending.is_some(),
+            self.slash.is_some(),
             self.last.is_some(),
             self.tail.is_some(),
         ];
         if set.into_iter().filter(|is_set| *is_set).count() != 1 {
             return Err(
-                "it needs exactly one of `parameter`, `segment`, `host`, `order`, `index`, `last` and `tail`".into(),
+                "it needs exactly one of `parameter`, `segment`, `host`, `order`, `index`, `ending`, `slash`, `last` and `tail`".into(),
             );
         }
         let has_next = self.next.is_some();
@@ -344,15 +374,14 @@ impl Fields {
                 .then_some(RulePart::Last(last))
                 .ok_or_else(|| "`last` is one segment of a path".into());
         }
-        match (self.parameter, self.order, self.index, self.tail) {
-            (Some(name), ..) if !name.is_empty() => Ok(RulePart::Parameter(name)),
-            (Some(_), ..) => Err("`parameter` is empty".into()),
-            (_, Some(true), ..) => Ok(RulePart::Order),
-            (_, Some(false), ..) => Err("`order` can only be true".into()),
-            (_, _, Some(true), _) => Ok(RulePart::Index),
-            (_, _, Some(false), _) => Err("`index` can only be true".into()),
-            (.., Some(tail @ 1..=2)) => Ok(RulePart::Tail(tail)),
-            _ => Err("`tail` must be 1 or 2".into()),
+        if let Some(spelling) = self.spelling() {
+            return spelling;
+        }
+        match (self.parameter, self.tail) {
+            (Some(name), _) if !name.is_empty() => Ok(RulePart::Parameter(name)),
+            (Some(_), _) => Err("`parameter` is empty".into()),
+            (None, Some(tail @ 1..=2)) => Ok(RulePart::Tail(tail)),
+            (None, _) => Err("`tail` must be 1 or 2".into()),
         }
     }
 }
@@ -407,6 +436,14 @@ impl From<Rule> for Fields {
                 fields.index = Some(true);
                 None
             }
+            RulePart::Ending => {
+                fields.ending = Some(true);
+                None
+            }
+            RulePart::Slash => {
+                fields.slash = Some(true);
+                None
+            }
             RulePart::Last(name) => {
                 fields.last = Some(name);
                 None
@@ -443,6 +480,8 @@ mod tests {
             r#""host":"www2.example.org","counterparts":"mixed","next":"docs""#,
             r#""order":true"#,
             r#""index":true"#,
+            r#""ending":true"#,
+            r#""slash":true"#,
             r#""last":"amp""#,
             r#""segment":"/a/*","counterparts":"identical""#,
             r#""segment":"/a/*","counterparts":"unanimous""#,
@@ -469,6 +508,7 @@ mod tests {
             (r#""host":"*""#, "`host"),
             (r#""order":false"#, "`order`"),
             (r#""index":false"#, "`index`"),
+            (r#""slash":false"#, "`slash`"),
             (r#""last":"a/b""#, "`last`"),
             (r#""tail":3"#, "`tail`"),
             (r#""parameter":"a","failures":1"#, "`failures`"),

@@ -26,11 +26,12 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::{
+    Page,
     classes::Classes,
     names::{Meaning, meaning},
-    parts::{Part, PartKind, Parts, TextKind, hash, text_kind},
+    parts::{Part, PartKind, Parts, Spelling, TextKind, hash, text_kind},
     pattern_yield::{Chain, PatternKind, PatternYield},
-    rule::{Counterparts, INDEX, ORDER, RulePart, candidate_id, last_id},
+    rule::{Counterparts, ENDING, INDEX, RulePart, SLASH, candidate_id, last_id},
     spans::{Spans, version},
     trial::{CAREFUL, EXPECTED, LIKELY, PARALLEL, QUICK, Repeats, SAFE, Test, Trial},
 };
@@ -278,10 +279,17 @@ impl Site {
         }
     }
 
-    /// The parts of a URL, without the name of an index page if that makes no difference.
+    /// The parts of a URL, without the name of an index page, the ending of a file and the slash at the end if these make no difference.
     fn parts_of<'a>(&self, url: &'a Url) -> Parts<'a> {
-        let parts = Parts::of(url);
-        if self.is_accepted(INDEX) { parts.without_index() } else { parts }
+        let mut parts = Parts::of(url);
+        for (candidate, spelling) in
+            [(INDEX, Spelling::Index), (SLASH, Spelling::Slash), (ENDING, Spelling::Ending)]
+        {
+            if self.is_accepted(candidate) {
+                parts.respell(spelling);
+            }
+        }
+        parts
     }
 
     /// The key of a URL without the parts that rules leave out.
@@ -569,7 +577,8 @@ impl Site {
         changed
     }
 
-    /// A URL redirects to one that differs in one parameter only: it makes no difference. Returns whether a rule was learnt by that.
+    /// A URL redirects to one that differs in one parameter only, or is spelt otherwise: that makes no difference. Returns whether a rule was
+    /// learnt by that.
     pub(super) fn redirects(&mut self, url: &Url, to: &Url) -> bool {
         let (parts, target) = (Parts::of(url), Parts::of(to));
         if url.as_str().len() <= RECENT_LENGTH {
@@ -577,6 +586,9 @@ impl Site {
                 self.redirects.pop_front();
             }
             self.redirects.push_back((target.key, url.as_str().into()));
+        }
+        if let Some(part) = respelt(&parts, &target) {
+            return self.try_number(part.candidate_id(), EXPECTED, Repeats::Exactly, part);
         }
         let other = |part: &&Part<'_>| {
             let of_target = target.parameters().find(|it| it.name == part.name);
@@ -611,8 +623,8 @@ impl Site {
         for (class, value) in part_classes {
             self.class(class).add(text, value);
         }
-        for (_, class) in spellings(parts, key) {
-            self.class(class).add(text, 0);
+        for (class, spelling) in spellings(parts, key) {
+            self.class(class).add(text, spelling);
         }
     }
 
@@ -727,18 +739,19 @@ impl Site {
         self.try_number(part.candidate_id(), SAFE, repeats, part)
     }
 
-    /// Tries whether pages with the same parameters in another order are the same, and whether a directory is its index page.
+    /// Tries whether pages whose URLs are only spelt otherwise are the same.
     fn try_spellings(&mut self, parts: &Parts<'_>, key: u64, text: Text, is_new: bool) -> bool {
         let mut changed = false;
-        for (number, class) in spellings(parts, key) {
-            let known = self.classes.get(class).filter(|it| it.members > 0);
-            if let Some(repeats) = known.map(|class| class.repeats(text))
-                && (repeats.is_success() || is_new)
+        for (class, spelling) in spellings(parts, key) {
+            if let Some(known) = self.classes.get(class).filter(|it| it.members > 0).copied()
+                && let Some(part) = spelt_otherwise(known.value, spelling)
             {
-                let part = if number == ORDER { RulePart::Order } else { RulePart::Index };
-                changed |= self.try_number(number, EXPECTED, repeats, part);
+                let repeats = known.repeats(text);
+                if repeats.is_success() || is_new {
+                    changed |= self.try_number(part.candidate_id(), EXPECTED, repeats, part);
+                }
             }
-            self.class(class).add(text, 0);
+            self.class(class).add(text, spelling);
         }
         changed
     }
@@ -814,9 +827,11 @@ impl Site {
         }) {
             best = Some((0.0, worst, worst));
         }
-        if let Some((number, _)) =
-            spellings(&parts, key).find(|(_, class)| self.classes.contains_key(*class))
-        {
+        let respelt = spellings(&parts, key).find_map(|(class, spelling)| {
+            let known = self.classes.get(class).filter(|it| it.members > 0)?;
+            spelt_otherwise(known.value, spelling)
+        });
+        if let Some(number) = respelt.map(|part| part.candidate_id()) {
             return if self.is_accepted(number) {
                 Prediction::Repeats(number)
             } else {
@@ -867,7 +882,7 @@ impl Site {
         let is_one_of_many = self.hosts.len() >= MANY_HOSTS && !self.hosts[..2].contains(&name);
         let shown = if is_one_of_many { "*" } else { host };
         let is_trap_shaped =
-            parts.repeats_a_segment() || parts.segments().count() > 10 || is_one_of_many;
+            parts.repeats_segments() || parts.segments().count() > 10 || is_one_of_many;
         let own = parts.pattern(shown, true);
         let shape = parts.pattern(shown, false);
         let mut all = Vec::with_capacity(3);
@@ -906,6 +921,15 @@ impl Site {
         #[allow(clippy::cast_possible_truncation, reason = "a hash")]
         let from = key as u32;
         Chain { links: chain & !KNOWN_PAGE, from, from_known: chain & KNOWN_PAGE != 0 }
+    }
+
+    /// Links in a row that led to this page, if they are all within its pattern, and whether a redirect from outside of it did. A redirect is
+    /// no further link.
+    pub(super) fn chain_to(&self, page: &Page<'_>) -> (Chain, bool) {
+        let mut chain = page.from.map_or(Chain::default(), |from| self.chain(from));
+        let is_outside = page.is_redirected && chain.links == 0;
+        chain.links = chain.links.saturating_add(u16::from(!page.is_redirected));
+        (chain, is_outside)
     }
 
     /// Remembers the longest chain that led to a page, and whether it had no new text.
@@ -954,12 +978,37 @@ fn value_bit(part: &Part<'_>) -> u32 {
 /// The value of a parameter that a page does not have.
 const ABSENT: u16 = 0;
 
-/// The classes of URLs that are spelt differently: with the same parameters in any order, if there are several, and with or without the name of
-/// an index page.
-fn spellings(parts: &Parts<'_>, key: u64) -> impl Iterator<Item = (u32, u64)> {
-    let order = (parts.parameters().count() > 1).then(|| (ORDER, key.rotate_left(17)));
-    let index = parts.directory_key(key).map(|key| (INDEX, key.rotate_left(41)));
-    order.into_iter().chain(index)
+/// The classes of URLs that are spelt differently, each with the spelling of this one: with the same parameters in any order, if there are several, and
+/// with the same path but for a slash, an index page or an ending.
+fn spellings(parts: &Parts<'_>, key: u64) -> impl Iterator<Item = (u64, u16)> {
+    let order = (parts.parameters().count() > 1).then(|| (key.rotate_left(17), ABSENT));
+    let bare = key.wrapping_add(parts.to_bare()).rotate_left(41);
+    order.into_iter().chain(parts.spelling.map(|spelling| (bare, 1 + spelling as u16)))
+}
+
+/// What makes no difference if URLs with these two spellings have the same page.
+fn spelt_otherwise(known: u16, own: u16) -> Option<RulePart> {
+    let is = |a: Spelling, b: Spelling| {
+        let (a, b) = (1 + a as u16, 1 + b as u16);
+        (known, own) == (a, b) || (known, own) == (b, a)
+    };
+    match (known, own) {
+        (ABSENT, ABSENT) => Some(RulePart::Order),
+        _ if is(Spelling::Slash, Spelling::Index) => Some(RulePart::Index),
+        _ if is(Spelling::Bare, Spelling::Slash) => Some(RulePart::Slash),
+        _ if is(Spelling::Bare, Spelling::Ending) => Some(RulePart::Ending),
+        _ => None,
+    }
+}
+
+/// What makes no difference if these URLs, which are the same but for their spelling, have the same page.
+fn respelt(a: &Parts<'_>, b: &Parts<'_>) -> Option<RulePart> {
+    let bare = |parts: &Parts<'_>| parts.key.wrapping_add(parts.to_bare());
+    let (of_a, of_b) = (a.spelling?, b.spelling?);
+    if bare(a) != bare(b) {
+        return None;
+    }
+    spelt_otherwise(1 + of_a as u16, 1 + of_b as u16)
 }
 
 /// The classes of the pages with the same last one and two segments, on the same host and with the same parameters.

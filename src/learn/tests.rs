@@ -390,23 +390,74 @@ fn rules_of(learner: &Learner) -> Vec<String> {
 }
 
 #[test]
-fn ten_index_pages_are_enough_and_their_directories_are_known() {
+fn ten_pages_that_are_spelt_otherwise_are_enough_and_the_others_are_known() {
+    let cases = [
+        ("/", "/index.html", "name of an index page"),
+        ("", ".html", "ending of a file"),
+        (".htm", "", "ending of a file"),
+        ("", "/", "slash at the end"),
+        ("/", "", "slash at the end"),
+    ];
+    for (first, second, rule) in cases {
+        let mut learner = Learner::new(&[]);
+        let mut text = 1;
+        for page in 0..12 {
+            let url = format!("https://example.org/topic-{page}");
+            judge_text(&mut learner, &format!("{url}{first}"), text, 1);
+            if page < 10 {
+                judge_text(&mut learner, &format!("{url}{second}"), text, 1);
+            }
+            text = u32::try_from(learner.last.0).unwrap() + 1;
+        }
+        assert_eq!(rules_of(&learner), [rule]);
+        let mut is_deferred = |end: &str| {
+            let url = Url::parse(&format!("https://example.org/topic-{end}")).unwrap();
+            matches!(learner.decide(&url, SITE), Placement::Deferred(..))
+        };
+        assert!(is_deferred(&format!("11{second}")), "{rule}");
+        assert!(!is_deferred(&format!("12{second}")), "the first of a class");
+        assert!(!is_deferred(&format!("11{second}?page=2")), "another page");
+    }
+}
+
+#[test]
+fn redirects_to_another_spelling_teach_it() {
+    let mut learner = Learner::new(&[]);
+    let url = |end: &str| Url::parse(&format!("https://example.org/topic-{end}")).unwrap();
+    for page in 0..10 {
+        let (from, to) = (url(&page.to_string()), url(&format!("{page}/")));
+        learner.judged(&Page {
+            url: &from,
+            site: SITE,
+            document: None,
+            text: None,
+            hash: 0,
+            yielded: Yielded::RedirectUndecided,
+            is_redirected: false,
+            to: Some(&to),
+            from: None,
+        });
+        let text = u32::try_from(learner.last.0).unwrap() + 1;
+        judge_text(&mut learner, to.as_str(), text, 1);
+    }
+    assert_eq!(rules_of(&learner), ["slash at the end"]);
+    let text = u32::try_from(learner.last.0).unwrap() + 1;
+    judge_text(&mut learner, url("77/").as_str(), text, 1);
+    assert!(matches!(learner.decide(&url("77"), SITE), Placement::Deferred(DeferReason::Rule, _)));
+    assert_eq!(learner.decide(&url("88"), SITE), Placement::Now);
+}
+
+#[test]
+fn spellings_that_make_a_difference_are_no_rule() {
     let mut learner = Learner::new(&[]);
     let mut text = 1;
-    for page in 0..12 {
-        let url = format!("https://example.org/topic-{page}/");
-        judge_text(&mut learner, &url, text, 1);
-        if page < 10 {
-            judge_text(&mut learner, &(url + "index.html"), text, 1);
+    for page in 0..100 {
+        for end in ["", "/", ".html", "/index.html"] {
+            judge_text(&mut learner, &format!("https://example.org/topic-{page}{end}"), text, 1);
+            text = u32::try_from(learner.last.0).unwrap() + 1;
         }
-        text = u32::try_from(learner.last.0).unwrap() + 1;
     }
-    assert_eq!(rules_of(&learner), ["name of an index page"]);
-    let mut is_deferred = |url: &str| {
-        matches!(learner.decide(&Url::parse(url).unwrap(), SITE), Placement::Deferred(..))
-    };
-    assert!(is_deferred("https://example.org/topic-11/index.html"));
-    assert!(!is_deferred("https://example.org/topic-12/index.html"), "the first of a class");
+    assert_eq!(rules_of(&learner), [""; 0]);
 }
 
 #[test]
@@ -473,4 +524,18 @@ fn versions_between_two_that_are_the_same_are_deferred() {
         rules.iter().any(|it| it.contains("a lower and a higher one are the same")),
         "{rules:?}"
     );
+}
+
+#[test]
+fn paths_that_grow_repeat_their_segments() {
+    let repeats = |path: &str| {
+        let url = Url::parse(&format!("https://example.org{path}")).unwrap();
+        super::parts::Parts::of(&url).repeats_segments()
+    };
+    for path in ["/a/b/a/", "/a/b/a", "/a/a/x.html", "/a/b/c/a/b/x.html", "/a/b/a/c/a/x.html"] {
+        assert!(repeats(path), "{path}");
+    }
+    for path in ["/a/b/c/", "/project/docs/org/project/Class.html", "/2024/2024/", "/"] {
+        assert!(!repeats(path), "{path}");
+    }
 }

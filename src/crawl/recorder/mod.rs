@@ -188,6 +188,11 @@ impl Skipped {
     pub(super) fn new(reason: Reason, status: Option<u16>, detail: Option<String>) -> Self {
         Self { reason, cause: None, detail, status, unanswered: false }
     }
+
+    /// Whether the URL has something else than a page. A dead link says little about others of its pattern: many sites have both.
+    pub(super) fn is_no_page(&self) -> bool {
+        self.reason == Reason::ContentType
+    }
 }
 
 /// A page after parsing.

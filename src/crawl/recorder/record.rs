@@ -20,6 +20,7 @@ use crate::{
     },
     extract::{Extracted, Truncation},
     filter::{Document, Judgement, Kind, Match, Step, Verdict},
+    learn::Yielded,
     page::{NormalUrl, Origin, Timestamp, site_of},
     report::counted,
     sink::{Decision, DuplicateLine, PageLine, Position, warc},
@@ -117,6 +118,7 @@ impl Recorder {
         let fetched = outcome.is_page();
         let skipped = match outcome {
             Outcome::Page(received, parsed) if parsed.extracted.robots.noindex => {
+                self.learn(&task.queued.url, Err(Yielded::Nothing), None)?;
                 self.follow_unindexed(&task.queued.url, &received, &parsed)?
             }
             Outcome::Page(received, parsed) => {
@@ -132,7 +134,12 @@ impl Recorder {
                 self.learn_redirect(&task.queued.url, &target)?;
                 self.follow_redirect(&task, status, &target)?
             }
-            Outcome::Skipped(skipped) => skipped,
+            Outcome::Skipped(skipped) => {
+                if skipped.is_no_page() {
+                    self.learn(&task.queued.url, Err(Yielded::Nothing), None)?;
+                }
+                skipped
+            }
         };
         self.archive(exchange.as_ref())?;
         self.skip(&task, &skipped)?;

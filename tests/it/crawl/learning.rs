@@ -220,6 +220,41 @@ fn rules_are_kept_between_runs_with_their_evidence() {
 }
 
 #[test]
+fn urls_without_a_page_to_be_indexed_end() {
+    const POSTS: u64 = 60;
+    let reply = |request: &Request, _| {
+        let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
+        let number = |prefix: &str| path.strip_prefix(prefix)?.parse::<u64>().ok();
+        if path == "/go" {
+            let leave = format!("<meta name=robots content=noindex><p>Leave for {query}?</p>");
+            return Reply::html(leave);
+        }
+        if number("/file/").is_some() {
+            return Reply::new(200, "%PDF-1.7").header("Content-Type", "application/pdf");
+        }
+        let Some(post) = number("/post/").filter(|post| *post < POSTS) else {
+            return Reply::new(404, "not found");
+        };
+        let of_post = (0..10).map(|link| post * 10 + link);
+        let links = of_post.flat_map(|link| {
+            // A dead link says nothing about the posts.
+            [format!("/go?to={link}"), format!("/file/{link}"), format!("/post/{}", link + 1_000)]
+        });
+        let next = [post + 1, post + 2].map(|post| format!("/post/{post}"));
+        Reply::html(linked(&format!("post {post}"), links.chain(next)))
+    };
+    let site = Site::answering(reply, &["a.test/post/0"]).planned(learn);
+    let report = site.run();
+    assert_eq!((report.end, report.counts.unique), (End::Done, POSTS));
+    let asked = |what: &str| {
+        site.server.requests().iter().filter(|request| request.path.starts_with(what)).count()
+    };
+    // Of 600 each.
+    let asked = ["/go?", "/file"].map(asked);
+    assert!(asked[0] < 60 && asked[1] < 250, "{asked:?}");
+}
+
+#[test]
 fn posts_that_only_lead_to_their_neighbours_are_all_fetched() {
     const POSTS: u64 = 300;
     let posts = |path: &str| {
