@@ -558,8 +558,7 @@ impl<I: Index> Engine<I> {
         Ok(best)
     }
 
-    /// Whether long pages of one origin differ beyond the ends of their sketches, which only their signatures show. With other teasers
-    /// all signatures differ.
+    /// Whether long pages of one origin differ beyond the ends of their sketches, which only their signatures show.
     fn ends_differ(
         &self,
         document: &Document,
@@ -567,13 +566,10 @@ impl<I: Index> Engine<I> {
         relation: OriginRelation,
     ) -> bool {
         let (sketch, signature) = earlier;
-        let may_differ = |article: &Article| {
-            let later = article.sketch();
-            later.is_body_truncated() && !later.has_other_teasers(sketch, relation)
-        };
+        let is_truncated = |article: &Article| article.sketch().is_body_truncated();
         relation != OriginRelation::Different
             && sketch.is_body_truncated()
-            && document.article.as_ref().is_some_and(may_differ)
+            && document.article.as_ref().is_some_and(is_truncated)
             && !self.rule.confirms(&signature.unwrap_or_default(), &document.sketch, Share::NONE)
     }
 

@@ -261,20 +261,3 @@ fn titles_that_two_lists_link_to_are_no_prose_in_common() {
     assert!(!judge("/green", &list("green", [1, 2, 3])).verdict.is_unique(), "the same posts");
     assert!(judge("/milk", &list("milk", [4, 5, 6])).verdict.is_unique(), "other posts");
 }
-
-#[test]
-fn an_article_among_links_is_the_same_whatever_words_lead_to_the_same_pages() {
-    let mut filter = filter_that_knows_the_site();
-    let mut judge = |path: &str, html: &str| judge(&mut filter, &format!("a.test{path}"), html);
-    let page = |article: &str, teasers: &str, from: usize| {
-        let links = (from..from + 9).map(|number| {
-            format!("<p><a href=/p/{number}>{}</a></p>", words(&format!("{teasers} {number}"), 9))
-        });
-        let links: String = links.collect();
-        framed("a", "tea", &format!("<p>{}</p>{links}", words(article, 50)))
-    };
-    assert!(judge("/tea", &page("tea", "May", 0)).verdict.is_unique());
-    assert!(!judge("/again", &page("tea", "June", 0)).verdict.is_unique());
-    assert!(judge("/list", &page("tea", "June", 10)).verdict.is_unique(), "it leads elsewhere");
-    assert!(judge("/milk", &page("milk", "May", 0)).verdict.is_unique(), "another article");
-}

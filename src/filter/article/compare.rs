@@ -49,8 +49,6 @@ const DIFFERENT_NAME_BODY: usize = 90;
 const UNLEARNT_OWN: usize = 8 * WORD;
 /// A body text with at least this share of links, in per cent, is a list of other pages; and if the pages have long prose in common.
 const LIST: u8 = 50;
-/// The least share of links of a body text, in percent, in which they are no teasers around an article, but what it is about: a table of contents.
-const CONTENTS: u8 = 75;
 const LIST_WITH_PROSE: u8 = 60;
 /// The same for pages whose name does not tell them apart.
 const LIST_SHARED_NAME: u8 = 25;
@@ -441,15 +439,7 @@ impl ArticleSketch {
         };
         let share = self.links.share.max(earlier.links.share);
         let is_list = relation != OriginRelation::Different && share >= list;
-        is_list && self.has_other_links(earlier) && !self.has_other_teasers(earlier, relation)
-    }
-
-    /// Whether they have one name, and links that lead to the same pages, under other words, and are not nearly all of the text.
-    pub(crate) fn has_other_teasers(&self, earlier: &Self, relation: OriginRelation) -> bool {
-        self.links.share.max(earlier.links.share) < CONTENTS
-            && self.has_distinctive_name(earlier, relation)
-            && self.has_other_links(earlier)
-            && self.targets.are_those_of(&earlier.targets)
+        is_list && self.has_other_links(earlier)
     }
 
     /// Whether they have one name, and it tells pages apart. Pages of a list, or versions of a page, often have names that differ in their
@@ -617,11 +607,10 @@ impl Pair<'_> {
         let [one, other] = [later, earlier].map(View::tally);
         let links = later.sketch.links.share.max(earlier.sketch.links.share);
         let share_prose = one.has_prose && other.has_prose;
-        let are_teasers = share_prose && later.sketch.has_other_teasers(earlier.sketch, relation);
-        let is_list = !is_distinctive || links >= LIST && !are_teasers;
+        let is_list = !is_distinctive || links >= LIST;
         let names = if later.sketch.name.letters == earlier.sketch.name.letters {
             let known = one.in_body.min(other.in_body);
-            let are_lists = !share_prose || is_list && known < LONG_SHARED && links >= LIST;
+            let are_lists = !share_prose || known < LONG_SHARED && links >= LIST;
             if are_lists && later.sketch.has_other_links(earlier.sketch) {
                 return Figures::OtherLinks;
             }
@@ -642,7 +631,7 @@ impl Pair<'_> {
             is_learnt: relation != OriginRelation::SameUnlearnt,
             names,
             both: one.shared.min(other.shared),
-            own: self.own(are_teasers),
+            own: self.own(),
             body: one.share_of_body(is_list).min(other.share_of_body(is_list)),
             targets: self.targets(share_prose),
         }
@@ -653,10 +642,9 @@ impl Pair<'_> {
         self.later.of_page.targets.compare(&self.earlier.of_page.targets, share_prose)
     }
 
-    /// The prose that each page has of its own, given whether the links of lists are teasers.
-    fn own(&self, are_teasers: bool) -> [usize; 2] {
-        let Self { later, earlier } = self;
-        [later.own(earlier, are_teasers), earlier.own(later, are_teasers)]
+    /// The prose that each page has of its own.
+    fn own(&self) -> [usize; 2] {
+        [self.later.own(&self.earlier), self.earlier.own(&self.later)]
     }
 
     /// The passages of each page in page order, and how they compare with the other one.
@@ -675,7 +663,7 @@ impl Pair<'_> {
             || earlier.is_short()
             || later.tally().has_prose && earlier.tally().has_prose;
         let are_equal =
-            self.own(false) == [0, 0] && are_of_one_name && !self.targets(share_prose).differ;
+            self.own() == [0, 0] && are_of_one_name && !self.targets(share_prose).differ;
         !are_equal && self.repeats(relation).is_none()
     }
 }
@@ -785,8 +773,8 @@ impl View<'_> {
         leaf.is_body && leaf.is_linked && self.sketch.links.share >= LIST
     }
 
-    /// The prose that is not shared, apart from boilerplate, numbers and teasers; whether those of lists are is given.
-    fn own(&self, other: &View<'_>, are_teasers: bool) -> usize {
+    /// The prose that is not shared, apart from boilerplate, numbers and teasers.
+    fn own(&self, other: &View<'_>) -> usize {
         let end = self.comparable(other);
         let starts = [0].into_iter().chain(self.covered.iter().map(|run| run.end));
         let ends = self.covered.iter().map(|run| run.start).chain([end]);
@@ -796,7 +784,7 @@ impl View<'_> {
         };
         let runs: Vec<_> = runs.filter(is_long).collect();
         let own = self.own_blocks(self.by_block(&runs, |sums| sums.words));
-        self.sum(&own, |leaf| !leaf.is_linked || !are_teasers && self.is_entry(leaf))
+        self.sum(&own, |leaf| !leaf.is_linked || self.is_entry(leaf))
     }
 
     /// How many tokens the other page would show too if it were this one. Of a long page less of the end is known, the more it has before.

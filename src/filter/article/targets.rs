@@ -71,11 +71,6 @@ impl Targets {
         Self { hashes: own.collect(), bound: self.bound }
     }
 
-    /// Whether both lead to the same pages, as far as is known, and to several.
-    pub(super) fn are_those_of(&self, other: &Self) -> bool {
-        self.hashes.len() >= SEEN && self == other
-    }
-
     /// Compares the own targets of a page and of an earlier one, given whether they have prose in common.
     pub(super) fn compare(&self, earlier: &Self, share_prose: bool) -> TargetFigures {
         let bound = self.bound.min(earlier.bound);
