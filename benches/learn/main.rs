@@ -2,8 +2,8 @@
 //!
 //! `cargo bench --bench learn` serves worlds on loopback, crawls each with every policy for the links of duplicates, and prints what was
 //! fetched and found. `-- PART` runs one part; `--policy NAME`, `--flight N`, `--world WORDS`, `--max-pages N`, `--max-depth N`,
-//! `--pages DIRECTORY`, `--manifest FILE` (other static sites than those of `static_sites.toml`) and `--keep DIRECTORY` choose further. Worlds and seeds are fixed. `--seeds N` crawls each world with N of them, and prints
-//! the median and the worst: a small change of the order changes what is learnt first.
+//! `--pages DIRECTORY`, `--manifest FILE` (other static sites than those of `static_sites.toml`) and `--keep DIRECTORY` choose further.
+//! Worlds and seeds are fixed. `--seeds N` crawls each world with N of them, and prints the median and the worst: a small change of the order changes what is learnt first.
 
 #![allow(
     clippy::format_collect,

@@ -179,7 +179,7 @@ impl<'a> Parts<'a> {
                 return;
             }
             Spelling::Index => "",
-            Spelling::Ending => old.value.rsplit_once('.').map_or(old.value, |(stem, _)| stem),
+            Spelling::Ending => stem(old.value),
         };
         let hash = hash(value, 16 + u64::from(place));
         (self.list[at].value, self.list[at].hash) = (value, hash);
@@ -193,10 +193,7 @@ impl<'a> Parts<'a> {
         let at_root = if place == 0 { hash("", 16) } else { 0 };
         let new = match self.present_spelling() {
             Some(Spelling::Slash | Spelling::Index) => at_root,
-            Some(Spelling::Ending) => {
-                let stem = old.value.rsplit_once('.').map_or(old.value, |(stem, _)| stem);
-                hash(stem, 16 + u64::from(place))
-            }
+            Some(Spelling::Ending) => hash(stem(old.value), 16 + u64::from(place)),
             Some(Spelling::Bare) | None => old.hash,
         };
         new.wrapping_sub(old.hash)
@@ -306,6 +303,11 @@ impl<'a> Parts<'a> {
         }
         shape
     }
+}
+
+/// The name of a file without its ending.
+fn stem(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
 /// What kind of text this is.

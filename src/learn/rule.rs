@@ -415,44 +415,24 @@ impl From<Rule> for Fields {
     fn from(rule: Rule) -> Self {
         let Rule { site, part, trials, failures } = rule;
         let mut fields = Self { site, trials, failures, ..Self::default() };
-        let only = match part {
-            RulePart::Parameter(name) => {
-                fields.parameter = Some(name);
-                None
-            }
-            RulePart::Segment { prefix, only } => {
+        let mut only = None;
+        match part {
+            RulePart::Parameter(name) => fields.parameter = Some(name),
+            RulePart::Segment { prefix, only: restriction } => {
                 fields.segment = Some(prefix + "/*");
-                only
+                only = restriction;
             }
-            RulePart::Host { name, only } => {
+            RulePart::Host { name, only: restriction } => {
                 fields.host = Some(name.unwrap_or_else(|| EVERYWHERE.to_owned()));
-                only
+                only = restriction;
             }
-            RulePart::Order => {
-                fields.order = Some(true);
-                None
-            }
-            RulePart::Index => {
-                fields.index = Some(true);
-                None
-            }
-            RulePart::Ending => {
-                fields.ending = Some(true);
-                None
-            }
-            RulePart::Slash => {
-                fields.slash = Some(true);
-                None
-            }
-            RulePart::Last(name) => {
-                fields.last = Some(name);
-                None
-            }
-            RulePart::Tail(length) => {
-                fields.tail = Some(length);
-                None
-            }
-        };
+            RulePart::Order => fields.order = Some(true),
+            RulePart::Index => fields.index = Some(true),
+            RulePart::Ending => fields.ending = Some(true),
+            RulePart::Slash => fields.slash = Some(true),
+            RulePart::Last(name) => fields.last = Some(name),
+            RulePart::Tail(length) => fields.tail = Some(length),
+        }
         if let Some(Only { counterparts, value, next }) = only {
             (fields.counterparts, fields.value, fields.next) = (Some(counterparts), value, next);
         }
