@@ -5,7 +5,7 @@ use std::{fs, hint::black_box};
 use pagesieve::{
     DocId, Index, Signature,
     fingerprint::Segment,
-    index::{BlockIndex, Plan},
+    index::{BlockIndex, TableLayout},
 };
 
 use super::{Outcome, say, window};
@@ -17,7 +17,7 @@ pub(super) fn print(entries: u64) -> Outcome<()> {
     let filter = black_box(window::filled(entries, Segment::Jieba, true));
     let whole = resident()? - begin;
     let before = resident()?;
-    let mut index = BlockIndex::with_plan(Plan::clone(filter.plan()))?;
+    let mut index = BlockIndex::with_layout(TableLayout::clone(filter.layout()))?;
     for id in 1..=entries {
         index.insert(DocId(id), window::signature(id).fingerprint());
     }

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use pagesieve::{
     DocId, Fingerprint,
-    index::{BlockIndex, Index, Plan},
+    index::{BlockIndex, Index, TableLayout},
 };
 
 use crate::{
@@ -20,11 +20,11 @@ const OTHERS_BETWEEN: u64 = 64;
 /// Documents with one fingerprint.
 const HOT: u64 = 1_000_000;
 
-pub(crate) fn measure_index(source: &Source, plan: Plan, with_scan: bool) {
-    let (entries, radius) = (plan.entries(), plan.radius());
+pub(crate) fn measure_index(source: &Source, layout: TableLayout, with_scan: bool) {
+    let (entries, radius) = (layout.entries(), layout.radius());
     let before = resident();
     let begin = cpu();
-    let mut index = BlockIndex::with_plan(plan).expect("there is memory");
+    let mut index = BlockIndex::with_layout(layout).expect("there is memory");
     index.insert_all((1..=entries).map(|id| (DocId(id), Fingerprint(source.fingerprint(id)))));
     let build = (cpu() - begin) * 1e9 / entries as f64;
     let (replaced, begin) = (replaced(entries), cpu());
@@ -34,7 +34,7 @@ pub(crate) fn measure_index(source: &Source, plan: Plan, with_scan: bool) {
     }
     let roll = (cpu() - begin) * 1e9 / replaced as f64;
     let bytes = (resident() - before) / entries as f64;
-    println!("\n{}", index.plan());
+    println!("\n{}", index.layout());
     println!("  insert {build:.0} ns, insert + expire {roll:.0} ns, {bytes:.1} bytes an entry");
     let window = Window::rolled(source, entries);
     race(&index, &window, radius, with_scan);

@@ -24,7 +24,7 @@ mod window;
 use std::{env, path::Path};
 
 use index::measure_index;
-use pagesieve::index::Plan;
+use pagesieve::index::TableLayout;
 use source::Source;
 
 fn main() {
@@ -48,13 +48,13 @@ fn main() {
     for entries in if sizes.is_empty() { vec![1_000_000, 10_000_000] } else { sizes } {
         for radius in list("--radius", "3,9") {
             if let Some(keys) = value("--keys") {
-                let plan = Plan::with_keys(&numbers(&keys), radius, entries);
-                measure_index(&source, plan, with_scan);
+                let layout = TableLayout::with_keys(&numbers(&keys), radius, entries);
+                measure_index(&source, layout, with_scan);
                 continue;
             }
             for bytes in list("--bytes", "120") {
-                match Plan::choose(radius, entries, u64::from(bytes) * entries) {
-                    Ok(plan) => measure_index(&source, plan, with_scan),
+                match TableLayout::choose(radius, entries, u64::from(bytes) * entries) {
+                    Ok(layout) => measure_index(&source, layout, with_scan),
                     Err(error) => println!("{bytes} bytes an entry: {error}"),
                 }
             }

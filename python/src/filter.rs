@@ -14,7 +14,7 @@ use std::{
 
 use pagesieve::{
     DocId, DurableFilter,
-    filter::{self, Key, Kind, Options, OptionsError, Rule, WindowOptions},
+    filter::{self, Key, Kind, Options, OptionsError, Thresholds, WindowOptions},
     fingerprint::{Feature, HashSeedChoice},
     state,
 };
@@ -385,13 +385,13 @@ fn explain(
 
 /// When the second text is a near duplicate of the first.
 fn rule(options: &Options, features: [u32; 2]) -> String {
-    let (least, rule) = (options.min_features, Rule::new(options));
+    let (least, thresholds) = (options.min_features, Thresholds::new(options));
     if features.iter().any(|features| *features < least) {
         return format!(
             "only equal texts are duplicates, because one has fewer than {least} features (min_features)"
         );
     }
-    let (radius, most) = (rule.radius(), rule.signature_radius(features[1]));
+    let (radius, most) = (thresholds.radius(), thresholds.signature_radius(features[1]));
     format!(
         "fingerprints differ in at most {radius} of 64 bits, signatures in at most {most} of 256"
     )

@@ -1,7 +1,7 @@
 //! The rules of the filter and its decisions, in words.
 
 use crate::{
-    filter::{Kind, Match, Options, Rule, Share, Step},
+    filter::{Kind, Match, Options, Share, Step, Thresholds},
     fingerprint::Sketch,
     report::counted,
 };
@@ -12,10 +12,10 @@ const NEAR: &str = "a near duplicate";
 /// The rule for near duplicates of a text with this many features. `template` is the known share of template in the text, which makes
 /// the rule stricter among pages of its site.
 pub(super) fn rule(options: &Options, features: u32, template: Share) -> String {
-    let (rule, name) = (Rule::new(options), options.mode.as_str());
-    let radius = rule.radius();
-    let most = rule.signature_radius(features);
-    let within = rule.signature_radius_within(features, template);
+    let (thresholds, name) = (Thresholds::new(options), options.mode.as_str());
+    let radius = thresholds.radius();
+    let most = thresholds.signature_radius(features);
+    let within = thresholds.signature_radius_within(features, template);
     let fingerprints = format!("rule {name}: fingerprints differ in at most {radius} of 64 bits");
     let signatures = (most < 256).then(|| {
         format!(", signatures in at most {most} of 256 (for a text of {features} features)")

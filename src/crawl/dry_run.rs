@@ -134,7 +134,7 @@ struct DryRun<'a> {
     known: Option<(State, UrlLog)>,
     fetcher: Fetcher,
     robots: HashMap<String, Robots>,
-    /// The sitemaps that the robots.txt of an origin names, by its root URL.
+    /// The sitemaps that each robots.txt names, by its root URL.
     sitemaps: HashMap<String, VecDeque<NormalUrl>>,
     /// When each host may get its next request.
     not_before: HashMap<Origin, Instant>,

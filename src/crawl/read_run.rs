@@ -17,7 +17,7 @@ use super::{
 use crate::{
     filter::{
         ArticleSketch, Digests, Document, Engine, Key, Kind, Known, Match, Options, Position,
-        Representative, Rule, Share, Verdict,
+        Representative, Share, Thresholds, Verdict,
     },
     fingerprint::{Digest, HashSeed, Recipe},
     index::{Index, Scan},
@@ -384,7 +384,7 @@ impl PastRun {
         options: &Options,
     ) -> Result<EqualDocuments<'_>, CrawlError> {
         let own = self.options()?.filter();
-        let verdicts_hold = Rule::new(options) == Rule::new(&own)
+        let verdicts_hold = Thresholds::new(options) == Thresholds::new(&own)
             && options.templates == own.templates
             && options.knows_articles() == own.knows_articles();
         let mut equal = Vec::new();

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     report::counted,
-    sink::{Checksums, DUPLICATES, PAGES, Position, checksums_name, open_part, parts},
+    sink::{Checksums, DUPLICATES, PAGES, RecordPosition, checksums_name, open_part, parts},
     state::{
         Inspection, Log, PAGE, State, StateError, WriteLock, is_state, owners,
         refuse_without_checksums,
@@ -352,7 +352,7 @@ fn archived(line: &[u8], file: &str, bytes: &Range<u64>) -> Option<String> {
     struct StoredLine<'a> {
         #[serde(borrow)]
         id: Cow<'a, str>,
-        warc: Option<Position>,
+        warc: Option<RecordPosition>,
     }
     let line: StoredLine<'_> = serde_json::from_slice(line).ok()?;
     let position = line.warc.filter(|position| position.file == file)?;

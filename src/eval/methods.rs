@@ -11,12 +11,12 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::{
     corpus::Corpus,
-    pairs::{Counts, Tally, count_pairs},
+    pairs::{BandCounts, Tally, count_pairs},
     quality::Figures,
     render::{OF_REPORTED, of_reported, share, table},
 };
 use crate::{
-    filter::{Options, Rule},
+    filter::{Options, Thresholds},
     fingerprint::{Accumulator, Digest, Fingerprint, Fingerprinter, HashSeed, Recipe, Segment},
 };
 
@@ -140,7 +140,7 @@ fn judge(corpus: &Corpus, options: &Options, recipe: Recipe, method: Method) -> 
 }
 
 /// Judges evenly spaced listed pairs, at most [`SAMPLE`].
-fn sampled(corpus: &Corpus, prepared: &Prepared) -> Counts {
+fn sampled(corpus: &Corpus, prepared: &Prepared) -> BandCounts {
     let step = corpus.listed().div_ceil(SAMPLE).max(1);
     let mut tally = Tally::default();
     for (a, b, similarity) in corpus.listed_pairs().into_iter().step_by(step) {
@@ -176,10 +176,10 @@ fn prepare(corpus: &Corpus, options: &Options, recipe: Recipe, method: Method) -
         Method::Minhash => minhash(texts, &by_character),
         Method::Tutorial => tutorial(texts, &by_recipe),
         Method::Pagesieve => {
-            let rule = Rule::new(options);
+            let thresholds = Thresholds::new(options);
             let sketches = texts.iter().map(|text| by_recipe.sketch(text)).collect();
             // A signature, of which 8 bytes are the indexed fingerprint.
-            Prepared::new(sketches, |_| 32, move |a, b| rule.judge(a, b).is_some())
+            Prepared::new(sketches, |_| 32, move |a, b| thresholds.judge(a, b).is_some())
         }
     }
 }

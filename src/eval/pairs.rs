@@ -17,7 +17,7 @@ pub const MAX_RADIUS: u32 = 16;
 
 /// The number of pairs by band.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
+pub struct BandCounts {
     /// All pairs.
     pub pairs: [u64; BANDS.len()],
     /// Those that are reported as duplicates.
@@ -40,8 +40,8 @@ impl Tally {
     }
 
     /// The counts at this radius of the index.
-    pub(super) fn at(&self, radius: u32) -> Counts {
-        let mut counts = Counts { pairs: self.pairs, ..Counts::default() };
+    pub(super) fn at(&self, radius: u32) -> BandCounts {
+        let mut counts = BandCounts { pairs: self.pairs, ..BandCounts::default() };
         for row in self.found.iter().take(radius as usize + 1) {
             counts.reported.iter_mut().zip(row).for_each(|(sum, found)| *sum += found);
         }
@@ -59,7 +59,7 @@ impl Corpus {
     }
 }
 
-impl Counts {
+impl BandCounts {
     /// The share of near pairs (0.9 or more) that are reported; `None` if there are none.
     #[must_use]
     pub fn recall(&self) -> Option<f64> {
@@ -188,7 +188,7 @@ pub(super) fn tallies(
 /// assert_eq!((counts.recall(), counts.wrong()), (Some(1.0), 0));
 /// # Ok::<(), pagesieve::eval::CorpusError>(())
 /// ```
-pub fn count_pairs(corpus: &Corpus, alike: impl Fn(usize, usize) -> bool) -> Counts {
+pub fn count_pairs(corpus: &Corpus, alike: impl Fn(usize, usize) -> bool) -> BandCounts {
     let mut tally = Tally::default();
     corpus.each_pair(|a, b, similarity| {
         tally.count(corpus.band(a, b, similarity), alike(a, b).then_some(0));

@@ -9,10 +9,10 @@ use serde::Serialize;
 
 use super::{
     corpus::Corpus,
-    pairs::{Axis, BANDS, Counts, Group, MAX_RADIUS, ratio, tallies},
+    pairs::{Axis, BANDS, BandCounts, Group, MAX_RADIUS, ratio, tallies},
 };
 use crate::{
-    filter::{Filter, Options, Rule, Share, WindowOptions},
+    filter::{Filter, Options, Share, Thresholds, WindowOptions},
     fingerprint::{Fingerprinter, HashSeed, Sketch},
     page::{DocId, Timestamp},
 };
@@ -72,7 +72,7 @@ pub struct GroupQuality {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Figures {
     /// Pairs by band of similarity, summed over the hash seeds.
-    pub counts: Counts,
+    pub counts: BandCounts,
     /// The share of near pairs (0.9 or more) that are reported, as the mean over all hash seeds.
     pub recall: Option<f64>,
     /// The same with the worst hash seed.
@@ -136,14 +136,15 @@ pub struct Doubtful {
 #[must_use]
 pub fn evaluate(corpus: &Corpus, options: &Options, hash_seeds: &[HashSeed]) -> Quality {
     let runs: Vec<Run> = hash_seeds.iter().map(|&seed| Run::new(corpus, options, seed)).collect();
-    let (rule, first) = (Rule::new(options), &runs[0]);
-    let groups = (0..first.groups.len()).map(|place| group_quality(&runs, place, rule.radius()));
+    let (thresholds, first) = (Thresholds::new(options), &runs[0]);
+    let groups =
+        (0..first.groups.len()).map(|place| group_quality(&runs, place, thresholds.radius()));
     let is_shown = |group: &GroupQuality| group.by == Axis::All || group.figures.counts.all() > 0;
     let groups: Vec<_> = groups.filter(is_shown).collect();
-    let (missed, mistaken) = doubtful(corpus, &rule, first);
+    let (missed, mistaken) = doubtful(corpus, &thresholds, first);
     Quality {
         mode: options.mode.as_str(),
-        radius: rule.radius(),
+        radius: thresholds.radius(),
         scheme: options.recipe(hash_seeds[0]).scheme(),
         seeds: hash_seeds.len(),
         texts: corpus.texts().len(),
@@ -180,24 +181,31 @@ impl Run {
         let sketches: Vec<_> = corpus.texts().par_iter().map(sketch).collect();
         let (stream, templates) = stream(corpus, options, &sketches);
         let mut run = Self { sketches, groups: Vec::new(), stream, templates };
-        let rule = Rule::new(options);
-        run.groups = tallies(corpus, |a, b| run.least_radii(corpus, &rule, a, b));
+        let thresholds = Thresholds::new(options);
+        run.groups = tallies(corpus, |a, b| run.least_radii(corpus, &thresholds, a, b));
         run
     }
 
     /// The least radius at which the rule reports a pair, if any: with its confirmation, and without.
-    fn least_radii(&self, corpus: &Corpus, rule: &Rule, a: usize, b: usize) -> [Option<u32>; 2] {
+    fn least_radii(
+        &self,
+        corpus: &Corpus,
+        thresholds: &Thresholds,
+        a: usize,
+        b: usize,
+    ) -> [Option<u32>; 2] {
         let (earlier, later) = (&self.sketches[a], &self.sketches[b]);
         if earlier.digest.is_some() && earlier.digest == later.digest {
             return [Some(0); 2];
         }
         let same_host = corpus.hosts[a] == corpus.hosts[b];
         let template = if same_host { self.templates[b] } else { Share::NONE };
-        let (Some(x), Some(y)) = (rule.comparable(earlier), rule.comparable(later)) else {
+        let (Some(x), Some(y)) = (thresholds.comparable(earlier), thresholds.comparable(later))
+        else {
             return [None; 2];
         };
         let distance = x.fingerprint().distance(y.fingerprint());
-        [rule.confirms(&x, later, template).then_some(distance), Some(distance)]
+        [thresholds.confirms(&x, later, template).then_some(distance), Some(distance)]
     }
 }
 
@@ -219,14 +227,14 @@ fn group_quality(runs: &[Run], place: usize, radius: u32) -> GroupQuality {
 impl Figures {
     /// The figures of counts with one or more hash seeds.
     #[must_use]
-    pub fn new(seeds: &[Counts]) -> Self {
-        let counts = seeds.iter().fold(Counts::default(), Counts::plus);
+    pub fn new(seeds: &[BandCounts]) -> Self {
+        let counts = seeds.iter().fold(BandCounts::default(), BandCounts::plus);
         Self {
             counts,
             recall: counts.recall(),
-            least_recall: least(seeds.iter().map(Counts::recall)),
+            least_recall: least(seeds.iter().map(BandCounts::recall)),
             recall_not_equal: counts.recall_not_equal(),
-            least_recall_not_equal: least(seeds.iter().map(Counts::recall_not_equal)),
+            least_recall_not_equal: least(seeds.iter().map(BandCounts::recall_not_equal)),
             precision_90: counts.precision(0.9),
             precision_50: counts.precision(0.5),
             precision_30: counts.precision(0.3),
@@ -257,12 +265,12 @@ fn stream_quality(corpus: &Corpus, runs: &[Run]) -> Vec<StreamQuality> {
 }
 
 /// Near pairs that are not reported, and reported pairs below 0.5.
-fn doubtful(corpus: &Corpus, rule: &Rule, run: &Run) -> (Vec<Doubtful>, Vec<Doubtful>) {
+fn doubtful(corpus: &Corpus, thresholds: &Thresholds, run: &Run) -> (Vec<Doubtful>, Vec<Doubtful>) {
     let (mut missed, mut mistaken) = (Vec::new(), Vec::new());
     corpus.each_pair(|a, b, similarity| {
         let (earlier, later) = (&run.sketches[a], &run.sketches[b]);
-        let [found, _] = run.least_radii(corpus, rule, a, b);
-        let list = match found.filter(|&radius| radius <= rule.radius()) {
+        let [found, _] = run.least_radii(corpus, thresholds, a, b);
+        let list = match found.filter(|&radius| radius <= thresholds.radius()) {
             None if similarity >= 0.9 => &mut missed,
             Some(_) if similarity < 0.5 => &mut mistaken,
             _ => return,

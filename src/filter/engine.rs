@@ -17,14 +17,14 @@ use super::{
     document::{Document, Documents},
     key::{Key, OriginKey},
     options::Options,
-    rule::Rule,
     templates::{Bounds, Share, TemplateChange, TemplateSample, Templates},
+    thresholds::Thresholds,
     verdict::{Facts, Judgement, Kind, Match, Step, Verdict},
     window::{Representative, Window},
 };
 use crate::{
     fingerprint::{Digest, Fingerprint, Recipe, Signature},
-    index::{Audit, BlockIndex, Candidate, Index, Plan},
+    index::{Audit, BlockIndex, Candidate, Index, TableLayout},
     page::{DocId, Timestamp},
 };
 use serde::{Deserialize, Serialize};
@@ -43,7 +43,7 @@ const MOST_COMPARED: usize = 16;
 pub struct Engine<I = BlockIndex> {
     index: I,
     window: Window,
-    rule: Rule,
+    thresholds: Thresholds,
     documents: Documents,
     /// `None` if they are switched off.
     templates: Option<Templates>,
@@ -126,7 +126,7 @@ impl<I: Index> Engine<I> {
         Self {
             index,
             window: Window::new(options.window.clone()),
-            rule: Rule::new(options),
+            thresholds: Thresholds::new(options),
             documents: Documents::new(recipe, options.knows_articles()),
             templates: options.knows_templates().then(|| Templates::new(Bounds::default())),
             articles: options.knows_articles().then(PassageIndex::default),
@@ -496,8 +496,8 @@ impl<I: Index> Engine<I> {
         subject: Option<&(Subject<'_>, PassageKeys)>,
     ) -> Result<Option<Match>, D::Error> {
         self.candidates.clear();
-        if let Some(signature) = self.rule.comparable(&document.sketch) {
-            let radius = self.rule.search_radius(document.sketch.features);
+        if let Some(signature) = self.thresholds.comparable(&document.sketch) {
+            let radius = self.thresholds.search_radius(document.sketch.features);
             self.index.candidates(signature.fingerprint(), radius, &mut self.candidates);
         }
         let best = match subject {
@@ -570,7 +570,11 @@ impl<I: Index> Engine<I> {
         relation != OriginRelation::Different
             && sketch.is_body_truncated()
             && document.article.as_ref().is_some_and(is_truncated)
-            && !self.rule.confirms(&signature.unwrap_or_default(), &document.sketch, Share::NONE)
+            && !self.thresholds.confirms(
+                &signature.unwrap_or_default(),
+                &document.sketch,
+                Share::NONE,
+            )
     }
 
     /// What the articles of two pages have in common and apart, the later page first, if the filter compares them.
@@ -582,7 +586,7 @@ impl<I: Index> Engine<I> {
         let mine = self.own(origins[0], later.sketch());
         let theirs = self.own(origins[1], earlier.sketch());
         let relation = OriginRelation::of(origins, self.origin_relation(origins[0], later.name()));
-        let signature = self.rule.comparable(&pages[1].sketch);
+        let signature = self.thresholds.comparable(&pages[1].sketch);
         let ends_differ = self.ends_differ(pages[0], (earlier.sketch(), signature), relation);
         let side = Side::new(later.sketch(), mine);
         let pair = side.beside(earlier.sketch(), theirs);
@@ -607,7 +611,7 @@ impl<I: Index> Engine<I> {
     /// The nearest candidate that the rule for texts accepts. Two pages are compared by their articles only.
     fn near_by_text(&self, document: &Document) -> Option<Match> {
         let has_article = self.articles.is_some() && document.article.is_some();
-        let signature = self.rule.comparable(&document.sketch)?;
+        let signature = self.thresholds.comparable(&document.sketch)?;
         let origin = document.blocks.as_ref().map(|blocks| blocks.origin);
         let template = LazyCell::new(|| self.template(document));
         let mut accepted = self.candidates.iter().filter_map(|&candidate| {
@@ -626,10 +630,10 @@ impl<I: Index> Engine<I> {
                 signature_distance: signature_of_other.distance(&signature),
                 shared: None,
             };
-            let is_near = self.rule.confirms(&signature_of_other, &document.sketch, template);
+            let is_near = self.thresholds.confirms(&signature_of_other, &document.sketch, template);
             is_near.then_some(found)
         });
-        if self.rule.confirms_by_signature() {
+        if self.thresholds.confirms_by_signature() {
             accepted.min_by_key(|found| (found.signature_distance, found.of))
         } else {
             // Candidates come in the order of their fingerprints' distances.
@@ -651,7 +655,7 @@ impl<I: Index> Engine<I> {
         digests.insert(&known_by, &known)?;
         // A fingerprint that the index refuses is not compared later either, so that a restored window is the same.
         let signature = self
-            .rule
+            .thresholds
             .comparable(&document.sketch)
             .filter(|signature| self.index.insert(id, signature.fingerprint()));
         let representative = Representative {
@@ -715,8 +719,8 @@ fn origin_relation(
 impl Engine {
     /// The layout of the index.
     #[must_use]
-    pub fn plan(&self) -> &Plan {
-        self.index.plan()
+    pub fn layout(&self) -> &TableLayout {
+        self.index.layout()
     }
 }
 

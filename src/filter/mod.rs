@@ -6,7 +6,7 @@
 //! of the text, the search for candidates, and the comparison with them. The README counts the crawler's check of the URL as a step before
 //! these; [`Step::Near`] stands for the last two. A [`Key`] identifies a document across its versions.
 //!
-//! Texts are found by their fingerprints and compared by their signatures (`rule.rs`). Pages that come with an outline, as HTML does, are
+//! Texts are found by their fingerprints and compared by their signatures (`thresholds.rs`). Pages that come with an outline, as HTML does, are
 //! also found by the passages that they share, and compared by their articles (`article/`), in mode `balanced` and unless
 //! [`Options::article`] is off. A page and a text are compared as texts.
 //!
@@ -31,9 +31,10 @@ mod engine;
 mod incremental;
 mod key;
 mod options;
-mod rule;
+
 mod stream;
 mod templates;
+mod thresholds;
 mod verdict;
 mod window;
 
@@ -60,12 +61,13 @@ pub(crate) use engine::{Change, Position};
 pub use key::Key;
 pub(crate) use key::OriginKey;
 pub use options::{MemoryError, Mode, Options, OptionsError, Radius, RadiusError};
-pub use rule::Rule;
+
 pub use stream::{Judge, Judged, NearDedup, NearDupExt};
 #[cfg(test)]
 pub(crate) use templates::Bounds;
 pub use templates::Share;
 pub(crate) use templates::{TemplateChange, TemplateSample};
+pub use thresholds::Thresholds;
 pub use verdict::{Facts, Judgement, Kind, Match, Step, Verdict};
 pub use window::WindowOptions;
 #[cfg(feature = "state")]

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::window::WindowOptions;
 use crate::{
     fingerprint::{HashSeed, HashSeedChoice, Recipe, RecipeError, Segment},
-    index::{BlockIndex, MAX_RADIUS, Plan, RefusedError},
+    index::{BlockIndex, MAX_RADIUS, RefusedError, TableLayout},
     page::thousands,
 };
 
@@ -113,7 +113,7 @@ impl Options {
     /// # Errors
     /// If the window may need more memory than it is given.
     pub fn check(&self) -> Result<(), MemoryError> {
-        self.plan(BYTES_IN_FILE).map(drop)
+        self.layout(BYTES_IN_FILE).map(drop)
     }
 
     /// Checks that the window fits in `memory`, if its documents are there too.
@@ -121,7 +121,7 @@ impl Options {
     /// # Errors
     /// If they may need more memory than they are given.
     pub fn check_with_digests(&self) -> Result<(), MemoryError> {
-        self.plan(BYTES_PER_DIGEST).map(drop)
+        self.layout(BYTES_PER_DIGEST).map(drop)
     }
 
     /// Whether the templates of origins count: in mode `classic`, which goes by fingerprints alone, they do not.
@@ -139,17 +139,17 @@ impl Options {
     /// An empty index for the window, with the fastest layout in the memory that the window leaves. The documents are in a file.
     #[cfg(any(feature = "state", test))]
     pub(crate) fn index(&self) -> Result<BlockIndex, OptionsError> {
-        self.index_in(self.plan(BYTES_IN_FILE)?)
+        self.index_in(self.layout(BYTES_IN_FILE)?)
     }
 
     /// An empty index for the window, with the fastest layout in the memory that the window and its digests leave.
     pub(super) fn index_with_digests(&self) -> Result<BlockIndex, OptionsError> {
-        self.index_in(self.plan(BYTES_PER_DIGEST)?)
+        self.index_in(self.layout(BYTES_PER_DIGEST)?)
     }
 
-    fn index_in(&self, plan: Plan) -> Result<BlockIndex, OptionsError> {
-        tracing::info!(index = %plan, "the index is laid out");
-        let index = BlockIndex::with_plan(plan)?;
+    fn index_in(&self, layout: TableLayout) -> Result<BlockIndex, OptionsError> {
+        tracing::info!(index = %layout, "the index is laid out");
+        let index = BlockIndex::with_layout(layout)?;
         Ok(match NonZeroU32::new(self.audit) {
             Some(every) => index.with_audit(every),
             None => index,
@@ -157,11 +157,11 @@ impl Options {
     }
 
     /// `digest` is what the digests of a representative take in memory.
-    fn plan(&self, digest: u64) -> Result<Plan, MemoryError> {
+    fn layout(&self, digest: u64) -> Result<TableLayout, MemoryError> {
         let (memory, window) = (self.memory.as_u64(), self.window.entries.get());
         let others = self.other_bytes(window, digest);
         let budget = memory.saturating_sub(others);
-        Plan::choose(self.radius(), window, budget).map_err(|error| {
+        TableLayout::choose(self.radius(), window, budget).map_err(|error| {
             let needed = others.saturating_add(error.needed);
             MemoryError {
                 memory: self.memory,
@@ -176,7 +176,7 @@ impl Options {
     /// The number of entries that fit, if `too_many` do not.
     fn most_entries(&self, too_many: u64, digest: u64) -> u64 {
         let fits = |entries: u64| {
-            let index = Plan::least_bytes(self.radius(), entries);
+            let index = TableLayout::least_bytes(self.radius(), entries);
             self.other_bytes(entries, digest).saturating_add(index) <= self.memory.as_u64()
         };
         let (mut most, mut too_many) = (0, too_many);

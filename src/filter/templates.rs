@@ -5,7 +5,7 @@
 //! at least as many of the current epoch so far. So a template follows the origin's changes. It depends only on the origin's own pages and their order. Memory is bounded by
 //! the blocks per page, the pages per epoch and the number of origins.
 //!
-//! Templates do not change signatures. They affect how a candidate from the same origin is confirmed: see [`Rule`](super::Rule).
+//! Templates do not change signatures. They affect how a candidate from the same origin is confirmed: see [`Thresholds`](super::Thresholds).
 
 use std::{collections::HashMap, num::NonZeroUsize};
 

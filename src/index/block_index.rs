@@ -21,8 +21,8 @@ use std::{
 use super::{
     Audit, Candidate, Index,
     growth::GrowingTables,
+    layout::{IndexError, MAX_SCANNED, TableLayout},
     memory::RefusedError,
-    plan::{IndexError, MAX_SCANNED, Plan},
     probes::sample,
     queue::Queue,
     search::{Found, scan, search},
@@ -59,7 +59,7 @@ const MOVED: u64 = 1 << 63;
 /// ```
 #[derive(Clone, Debug)]
 pub struct BlockIndex {
-    plan: Plan,
+    layout: TableLayout,
     queue: Queue,
     tables: GrowingTables,
     simd: Simd,
@@ -91,24 +91,24 @@ impl BlockIndex {
     /// # Panics
     /// If `radius` is larger than [`MAX_RADIUS`](super::MAX_RADIUS).
     pub fn new(radius: u32, entries: u64, budget: u64) -> Result<Self, IndexError> {
-        Ok(Self::with_plan(Plan::choose(radius, entries, budget)?)?)
+        Ok(Self::with_layout(TableLayout::choose(radius, entries, budget)?)?)
     }
 
-    /// An empty index with the tables of a plan.
+    /// An empty index with the tables of a layout.
     ///
-    /// All memory of the plan is requested here and taken when it is used. A window that outgrows its plan requests more, and panics
+    /// All memory of the layout is requested here and taken when it is used. A window that outgrows its layout requests more, and panics
     /// if it is refused.
     ///
     /// # Errors
     /// If the system refuses the memory.
-    pub fn with_plan(plan: Plan) -> Result<Self, RefusedError> {
-        let parts = || Ok((GrowingTables::new(&plan)?, Queue::with_room(plan.entries())?));
+    pub fn with_layout(layout: TableLayout) -> Result<Self, RefusedError> {
+        let parts = || Ok((GrowingTables::new(&layout)?, Queue::with_room(layout.entries())?));
         let (tables, queue) = parts().map_err(|error: std::io::Error| RefusedError {
-            bytes: plan.certain_bytes(),
+            bytes: layout.certain_bytes(),
             system: error.kind(),
         })?;
         Ok(Self {
-            plan,
+            layout,
             queue,
             tables,
             simd: Simd::detect(),
@@ -132,7 +132,7 @@ impl BlockIndex {
     }
 
     /// Compares one query in `every` with a scan, and counts what the tables missed. The search for equal fingerprints before a document
-    /// enters is a query as well. From now on there are tables however few entries there are; a plan without any has nothing to compare.
+    /// enters is a query as well. From now on there are tables however few entries there are; a layout without any has nothing to compare.
     #[must_use]
     pub fn with_audit(mut self, every: NonZeroU32) -> Self {
         self.auditor = Auditor::new(every);
@@ -140,10 +140,10 @@ impl BlockIndex {
         self
     }
 
-    /// The plan: the tables and the window for which they were chosen.
+    /// The layout: the tables and the window for which they were chosen.
     #[must_use]
-    pub fn plan(&self) -> &Plan {
-        &self.plan
+    pub fn layout(&self) -> &TableLayout {
+        &self.layout
     }
 
     /// How many entries share the fullest of the buckets to which a fingerprint belongs.
@@ -314,7 +314,7 @@ impl BlockIndex {
 
 impl Index for BlockIndex {
     fn max_radius(&self) -> u32 {
-        self.plan.radius()
+        self.layout.radius()
     }
 
     fn candidates(&self, fingerprint: Fingerprint, radius: u32, out: &mut Vec<Candidate>) {
@@ -336,7 +336,7 @@ impl Index for BlockIndex {
 
     fn insert_all(&mut self, documents: impl IntoIterator<Item = (DocId, Fingerprint)>) {
         // Batches are large enough that some documents share a bucket, and small compared with the whole window.
-        let at_once = usize::try_from(self.plan.entries() / 16).unwrap_or(usize::MAX);
+        let at_once = usize::try_from(self.layout.entries() / 16).unwrap_or(usize::MAX);
         let at_once = at_once.clamp(1 << 12, 1 << 20);
         let mut documents = documents.into_iter();
         loop {
@@ -458,7 +458,7 @@ impl BlockIndex {
 
     /// Empties all buckets, as no error should.
     pub(super) fn lose_the_tables(&mut self) {
-        self.tables.lose(&self.plan);
+        self.tables.lose(&self.layout);
     }
 
     /// For how many entries the active tables were made.

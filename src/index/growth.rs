@@ -1,15 +1,15 @@
 //! Tables that grow with the window.
 //!
 //! A window that is planned for millions may never hold more than thousands, and inline parts take memory as soon as they are used. So a few
-//! entries are in no table at all, then in tables made for eight times as many, and so on up to the tables of the plan. The next tables are
+//! entries are in no table at all, then in tables made for eight times as many, and so on up to the tables of the layout. The next tables are
 //! *building* while the others are *active*: some entries are filed with each that arrives, and when they have them all they become
 //! active. No document waits for it, nor for their memory, which is taken a huge page at a time before the first entry is filed.
 
 use std::{collections::VecDeque, io, ops::Range};
 
 use super::{
+    layout::{MAX_SCANNED, TableLayout},
     memory::probe,
-    plan::{MAX_SCANNED, Plan},
     probes::sample,
     queue::Queue,
     simd::prefetch,
@@ -46,9 +46,9 @@ impl GrowingTables {
     ///
     /// # Errors
     /// If the system refuses the memory.
-    pub(super) fn new(plan: &Plan) -> io::Result<Self> {
-        probe(plan.certain_bytes())?;
-        let planned = plan.stages().map(Plan::tables).collect::<io::Result<_>>()?;
+    pub(super) fn new(layout: &TableLayout) -> io::Result<Self> {
+        probe(layout.certain_bytes())?;
+        let planned = layout.stages().map(TableLayout::tables).collect::<io::Result<_>>()?;
         Ok(Self { active: None, building: None, planned })
     }
 
@@ -170,8 +170,8 @@ fn sampled(queue: &Queue) -> impl Iterator<Item = u64> {
 #[cfg(test)]
 impl GrowingTables {
     /// Empties the active tables, as no error should.
-    pub(super) fn lose(&mut self, plan: &Plan) {
-        self.active = Some(plan.tables().expect("they were there before"));
+    pub(super) fn lose(&mut self, layout: &TableLayout) {
+        self.active = Some(layout.tables().expect("they were there before"));
     }
 
     /// How many tables are to come or building.

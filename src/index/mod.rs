@@ -43,7 +43,7 @@
 //!
 //! # Which tables
 //!
-//! [`Plan::choose`] takes the first of a short list, the fastest first, that fits into the memory (`plan.rs`). With enough of it:
+//! [`TableLayout::choose`] takes the first of a short list, the fastest first, that fits into the memory (`layout.rs`). With enough of it:
 //!
 //! | window | bits of the keys for radius 3 | for radius 9 |
 //! |---|---|---|
@@ -62,9 +62,9 @@
 mod block_index;
 mod buckets;
 mod growth;
+mod layout;
 mod memory;
 mod pigeonhole;
-mod plan;
 mod probes;
 mod queue;
 mod scan;
@@ -81,9 +81,9 @@ use serde::{Deserialize, Serialize};
 use crate::{fingerprint::Fingerprint, page::DocId};
 
 pub use block_index::BlockIndex;
+pub use layout::{BudgetError, IndexError, MAX_ENTRIES, MAX_RADIUS, TableLayout};
 pub use memory::RefusedError;
 pub use pigeonhole::Pigeonhole;
-pub use plan::{BudgetError, IndexError, MAX_ENTRIES, MAX_RADIUS, Plan};
 pub use scan::Scan;
 
 /// A document whose fingerprint lies within the radius of the one asked for.

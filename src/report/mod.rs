@@ -74,7 +74,7 @@ pub struct Report {
     #[serde(default)]
     pub against: BTreeMap<String, u64>,
     /// How pages were judged.
-    pub fingerprint: Method,
+    pub fingerprint: FingerprintMethod,
     /// How near duplicates were searched.
     #[serde(default)]
     pub search: Search,
@@ -88,14 +88,14 @@ pub struct Report {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Learnt {
     /// The rules in force, and those that were revoked, by site.
-    pub rules: Vec<LearntRule>,
+    pub rules: Vec<RuleReport>,
     /// The deferred URLs by pattern, those with the most URLs first; at most 1,000 patterns.
     pub deferred: Vec<DeferredUrls>,
 }
 
 /// A part of URLs that makes no difference to the page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LearntRule {
+pub struct RuleReport {
     /// The site.
     pub site: String,
     /// The part.
@@ -198,7 +198,7 @@ pub struct Exact {
 
 /// How pages were judged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Method {
+pub struct FingerprintMethod {
     /// The version of the fingerprint's recipe.
     pub scheme: String,
     /// The id of the hash seed: a digest, never the seed itself.

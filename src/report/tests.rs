@@ -133,7 +133,7 @@ fn facts() -> Report {
         started: crate::page::Timestamp(1_795_132_800_000).into(),
         finished: crate::page::Timestamp(1_795_132_863_000).into(),
         seconds: 63.210_4,
-        fingerprint: Method {
+        fingerprint: FingerprintMethod {
             scheme: "1".to_owned(),
             seed_id: "0f1e2d3c".to_owned(),
             mode: "classic".to_owned(),
@@ -365,7 +365,12 @@ fn hostile(text: &str) -> Report {
     for url in [format!("http://a.test/{text}"), format!("data:text/html,{text}")] {
         run.add(&near(&url, &kept), text);
     }
-    let scheme = Method { mode: text.into(), scheme: text.into(), seed_id: text.into(), radius: 3 };
+    let scheme = FingerprintMethod {
+        mode: text.into(),
+        scheme: text.into(),
+        seed_id: text.into(),
+        radius: 3,
+    };
     let mut report = run.finish(Report { name: text.into(), fingerprint: scheme, ..facts() });
     report.clusters[0].lang = Some(text.into());
     report.hosts[0].host = text.into();

@@ -91,7 +91,7 @@ pub struct Mark {
 
 /// The position of a WARC record: `length` bytes from `offset` are one whole gzip member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Position {
+pub struct RecordPosition {
     /// The file, relative to the run directory, with `/` between its parts.
     pub file: String,
     /// Start of the gzip member in bytes.
@@ -251,8 +251,8 @@ impl Outputs {
     pub fn write_exchange(
         &mut self,
         exchange: &Exchange,
-        kind: &warc::Kind<'_>,
-    ) -> Result<Option<Position>, SinkError> {
+        kind: &warc::ExchangeKind<'_>,
+    ) -> Result<Option<RecordPosition>, SinkError> {
         self.warc.as_mut().map(|warc| warc.write(exchange, kind)).transpose()
     }
 
@@ -426,7 +426,7 @@ pub struct PageLine<'a> {
     /// Why the page is incomplete, if it was cut.
     pub truncated: Option<Cow<'a, str>>,
     /// Position of its response, if the run writes WARC files.
-    pub warc: Option<Position>,
+    pub warc: Option<RecordPosition>,
 }
 
 /// A line of `duplicates.jsonl`: a duplicate that is not stored.

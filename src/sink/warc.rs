@@ -16,7 +16,7 @@ use sha1::{Digest as _, Sha1};
 use crate::{
     page::Timestamp,
     sink::{
-        Checksums, Decision, Mark, Options, Position, SinkError,
+        Checksums, Decision, Mark, Options, RecordPosition, SinkError,
         append::{AppendFile, create_directory},
         open_known,
     },
@@ -76,7 +76,7 @@ pub enum Cut {
 
 /// How an exchange is written.
 #[derive(Clone, Copy, Debug)]
-pub enum Kind<'a> {
+pub enum ExchangeKind<'a> {
     /// Anything but a duplicate, including redirects, errors and robots.txt: a request and its response.
     Response,
     /// A duplicate: a `revisit` without payload if its payload equals the original's, otherwise a `metadata` record with the verdict.
@@ -194,7 +194,11 @@ impl Warc {
     /// # Errors
     ///
     /// If the write fails.
-    pub fn write(&mut self, exchange: &Exchange, kind: &Kind<'_>) -> Result<Position, SinkError> {
+    pub fn write(
+        &mut self,
+        exchange: &Exchange,
+        kind: &ExchangeKind<'_>,
+    ) -> Result<RecordPosition, SinkError> {
         self.begin(exchange.at)?;
         let request = Fields::new("request", exchange.at).of(exchange);
         let request_id = request.id.clone();
@@ -211,8 +215,10 @@ impl Warc {
         };
         self.append(request.encode(HTTP_REQUEST, &ended_head(&exchange.request_head)))?;
         match kind {
-            Kind::Response => self.append(response()),
-            Kind::Duplicate { original: Some(original), .. } if original.payload == payload => {
+            ExchangeKind::Response => self.append(response()),
+            ExchangeKind::Duplicate { original: Some(original), .. }
+                if original.payload == payload =>
+            {
                 let revisit = answer("revisit")
                     .field("WARC-Payload-Digest", payload)
                     .field("WARC-Profile", IDENTICAL_PAYLOAD)
@@ -220,7 +226,7 @@ impl Warc {
                     .field("WARC-Refers-To-Date", jiff::Timestamp::from(original.at));
                 self.append(revisit.encode(HTTP_RESPONSE, &head))
             }
-            Kind::Duplicate { decision, keep, .. } => {
+            ExchangeKind::Duplicate { decision, keep, .. } => {
                 let kept = keep.then(|| self.append(response())).transpose()?;
                 let block = Metadata { decision, response_head: String::from_utf8_lossy(&head) };
                 let block = serde_json::to_vec(&block).map_err(io::Error::from);
@@ -269,10 +275,10 @@ impl Warc {
         Ok(())
     }
 
-    fn append(&mut self, member: io::Result<Vec<u8>>) -> Result<Position, SinkError> {
+    fn append(&mut self, member: io::Result<Vec<u8>>) -> Result<RecordPosition, SinkError> {
         let offset = self.file.offset();
         self.file.append(|file| member.map(|member| file.extend_from_slice(&member)))?;
-        Ok(Position { file: self.file_name(), offset, length: self.file.offset() - offset })
+        Ok(RecordPosition { file: self.file_name(), offset, length: self.file.offset() - offset })
     }
 }
 
@@ -438,8 +444,8 @@ mod tests {
         warc.rotate_at = 1;
         let mut marks = warc.sync().unwrap();
         let exchange = Exchange::default();
-        let first = warc.write(&exchange, &Kind::Response).unwrap();
-        let second = warc.write(&exchange, &Kind::Response).unwrap();
+        let first = warc.write(&exchange, &ExchangeKind::Response).unwrap();
+        let second = warc.write(&exchange, &ExchangeKind::Response).unwrap();
         assert_eq!([&*first.file, &second.file], ["warc/r-00000.warc.gz", "warc/r-00001.warc.gz"]);
         let committed = warc.sync().unwrap();
         assert_eq!(committed[0].offset, first.offset + first.length);

@@ -124,7 +124,7 @@ pub(crate) struct RobotsRow {
 const NO_HOST: StateError = StateError::Damaged("a queue is of no host");
 
 const HOST: &str = "id, name, rank, until, \
-    EXISTS (SELECT 1 FROM robots WHERE origin IN ('http://' || name, 'https://' || name))";
+    EXISTS (SELECT 1 FROM robots WHERE root_url IN ('http://' || name, 'https://' || name))";
 
 impl State {
     /// The number of the host of this name, if it is known.
@@ -254,7 +254,7 @@ impl State {
     /// # Errors
     /// If SQLite fails.
     pub(crate) fn robots(&self, root_url: &str) -> Result<Option<RobotsRow>, StateError> {
-        self.find("SELECT at, body FROM robots WHERE origin = ?", [root_url], |row| {
+        self.find("SELECT at, body FROM robots WHERE root_url = ?", [root_url], |row| {
             Ok(RobotsRow { at: Timestamp(row.get(0)?), body: row.get(1)? })
         })
     }

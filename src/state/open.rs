@@ -48,6 +48,7 @@ impl State {
             Some(VERSION) => tune(&db).and_then(|()| if is_torn { empty_log(&db) } else { Ok(()) }),
             Some(_) => migrate(&db),
         };
+        let prepared = prepared.and_then(|()| name_root_urls(&db));
         prepared.map_err(|error| refine(error, path))?;
         Ok(Self { db, _lock: Some(lock) })
     }
@@ -273,6 +274,14 @@ fn reserve(db: &Connection) -> rusqlite::Result<()> {
 fn migrate(db: &Connection) -> rusqlite::Result<()> {
     set_up(db, MIGRATION)?;
     tracing::info!(from = FORMER, to = VERSION, "state migrated");
+    Ok(())
+}
+
+/// The first files of version 10 have another name for this column. Only the writer reads the table.
+fn name_root_urls(db: &Connection) -> rusqlite::Result<()> {
+    if db.column_exists(Some(MAIN_DB), c"robots", c"origin")? {
+        db.execute_batch("ALTER TABLE robots RENAME COLUMN origin TO root_url")?;
+    }
     Ok(())
 }
 

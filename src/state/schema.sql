@@ -100,7 +100,7 @@ CREATE TABLE hosts (
 ) STRICT;
 
 CREATE TABLE robots (
-    origin TEXT PRIMARY KEY,            -- scheme://name:port
+    root_url TEXT PRIMARY KEY,          -- scheme://name:port
     at INTEGER NOT NULL,
     body BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;

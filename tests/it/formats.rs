@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 use pagesieve::{
     fingerprint::Fingerprint,
-    report::{DeferredUrls, LearntRule, Pass, UnreachableSeed, Warning},
+    report::{DeferredUrls, Pass, RuleReport, UnreachableSeed, Warning},
     sink::{ChangeLine, ChangeName},
     state::Reason,
 };
@@ -117,7 +117,7 @@ fn every_field_of_a_run_is_in_the_tables_and_every_field_in_the_tables_occurs() 
     report.as_object_mut().unwrap().insert("warnings".to_owned(), json!([]));
     report["pass"] = json!(Pass::default());
     report["learnt"] = json!({
-        "rules": [LearntRule { site: String::new(), part: String::new(), trials: 1, failures: 0, revoked: false, imported: false }],
+        "rules": [RuleReport { site: String::new(), part: String::new(), trials: 1, failures: 0, revoked: false, imported: false }],
         "deferred": [DeferredUrls {
             pattern: String::new(),
             by: Reason::Rule,

@@ -9,8 +9,8 @@ use pagesieve::{
     page::Timestamp,
     sink::{
         AppendFile, DUPLICATES, Decision, DuplicateLine, Mark, MatchFields, Options, Outputs,
-        PAGES, PageLine, Position, Replacement, SinkError, SkippedLine, VerdictName, open_part,
-        parts, replace,
+        PAGES, PageLine, RecordPosition, Replacement, SinkError, SkippedLine, VerdictName,
+        open_part, parts, replace,
     },
     state::Reason,
 };
@@ -65,7 +65,7 @@ fn page<'a>(decision: Decision<'a>, text: &'a str) -> PageLine<'a> {
         signature: Some(Signature([0x8c3f_0d00_0000_0001, 2, 3, 4])),
         canonical: None,
         truncated: None,
-        warc: Some(Position { file: "warc/docs-00000.warc.gz".into(), offset: 4, length: 9 }),
+        warc: Some(RecordPosition { file: "warc/docs-00000.warc.gz".into(), offset: 4, length: 9 }),
     }
 }
 

@@ -11,8 +11,8 @@ use flate2::bufread::GzDecoder;
 use pagesieve::{
     page::Timestamp,
     sink::{
-        Mark, Position, SinkError,
-        warc::{Cut, Exchange, Kind, Original, PayloadDigest, RunFields, Warc},
+        Mark, RecordPosition, SinkError,
+        warc::{Cut, Exchange, ExchangeKind, Original, PayloadDigest, RunFields, Warc},
     },
 };
 use tempfile::tempdir;
@@ -44,7 +44,7 @@ fn exchange(uri: &str, response_head: &str, body: &'static [u8]) -> Exchange {
 const OK: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n\r\n";
 
 /// The record at a position, which must be exactly one gzip member: header fields and block.
-fn record(directory: &Path, position: &Position) -> (String, Vec<u8>) {
+fn record(directory: &Path, position: &RecordPosition) -> (String, Vec<u8>) {
     let file = fs::read(directory.join(&position.file)).unwrap();
     let from = usize::try_from(position.offset).unwrap();
     let to = from + usize::try_from(position.length).unwrap();
@@ -62,7 +62,7 @@ fn field<'a>(header: &'a str, name: &str) -> Option<&'a str> {
     header.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
 }
 
-fn write_one(exchange: &Exchange, kind: &Kind<'_>) -> (String, String) {
+fn write_one(exchange: &Exchange, kind: &ExchangeKind<'_>) -> (String, String) {
     let directory = tempdir().unwrap();
     let mut warc = Warc::open(directory.path(), run(), &[]).unwrap();
     let position = warc.write(exchange, kind).unwrap();
@@ -79,7 +79,8 @@ fn a_payload_digest_is_sha1_in_base_32() {
 
 #[test]
 fn a_response_is_found_at_its_position() {
-    let (header, block) = write_one(&exchange("http://docs.test/a", OK, b"<p>a"), &Kind::Response);
+    let (header, block) =
+        write_one(&exchange("http://docs.test/a", OK, b"<p>a"), &ExchangeKind::Response);
     assert_eq!(header.lines().next(), Some("WARC/1.1"));
     assert_eq!(field(&header, "WARC-Type"), Some("response"));
     assert_eq!(field(&header, "WARC-Target-URI"), Some("http://docs.test/a"));
@@ -96,7 +97,7 @@ fn a_response_is_found_at_its_position() {
 
 #[test]
 fn a_record_id_is_a_uuid_of_version_4() {
-    let (header, _) = write_one(&exchange("http://docs.test/a", OK, b""), &Kind::Response);
+    let (header, _) = write_one(&exchange("http://docs.test/a", OK, b""), &ExchangeKind::Response);
     let id = field(&header, "WARC-Record-ID").unwrap();
     let uuid = id.strip_prefix("<urn:uuid:").unwrap().strip_suffix('>').unwrap();
     let groups: Vec<_> = uuid.split('-').map(str::len).collect();
@@ -109,7 +110,8 @@ fn a_record_id_is_a_uuid_of_version_4() {
 #[test]
 fn a_transfer_coding_is_removed_and_the_length_corrected() {
     let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Encoding: gzip\r\n\r\n";
-    let (_, block) = write_one(&exchange("http://docs.test/a", head, b"12345"), &Kind::Response);
+    let (_, block) =
+        write_one(&exchange("http://docs.test/a", head, b"12345"), &ExchangeKind::Response);
     assert_eq!(
         block,
         "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 5\r\n\r\n12345"
@@ -121,7 +123,7 @@ fn a_cut_body_is_marked_and_its_length_corrected() {
     let head = "HTTP/2 200\r\ncontent-length: 99\r\nx-a: 1\r\n";
     let cut =
         Exchange { truncated: Some(Cut::Length), ..exchange("http://docs.test/a", head, b"12345") };
-    let (header, block) = write_one(&cut, &Kind::Response);
+    let (header, block) = write_one(&cut, &ExchangeKind::Response);
     assert_eq!(field(&header, "WARC-Truncated"), Some("length"));
     assert_eq!(block, "HTTP/1.1 200\r\nx-a: 1\r\nContent-Length: 5\r\n\r\n12345");
 }
@@ -134,7 +136,8 @@ fn an_equal_payload_becomes_a_revisit() {
         at: Timestamp(1_795_132_800_000),
         payload: PayloadDigest::of(b"same"),
     };
-    let kind = Kind::Duplicate { decision: &decision, original: Some(original), keep: false };
+    let kind =
+        ExchangeKind::Duplicate { decision: &decision, original: Some(original), keep: false };
     let (header, block) = write_one(&exchange("http://docs.test/b", OK, b"same"), &kind);
     assert_eq!(field(&header, "WARC-Type"), Some("revisit"));
     assert_eq!(
@@ -149,7 +152,7 @@ fn an_equal_payload_becomes_a_revisit() {
 #[test]
 fn another_duplicate_becomes_metadata_instead_of_its_body() {
     let decision = near("http://docs.test/b", "http://docs.test/a");
-    let kind = Kind::Duplicate { decision: &decision, original: None, keep: false };
+    let kind = ExchangeKind::Duplicate { decision: &decision, original: None, keep: false };
     let (header, block) = write_one(&exchange("http://docs.test/b", OK, b"like it"), &kind);
     assert_eq!(field(&header, "WARC-Type"), Some("metadata"));
     assert_eq!(field(&header, "Content-Type"), Some("application/json"));
@@ -164,21 +167,21 @@ fn a_duplicate_that_is_kept_has_its_response_as_well() {
     let directory = tempdir().unwrap();
     let mut warc = Warc::open(directory.path(), run(), &[]).unwrap();
     let decision = near("http://docs.test/b", "http://docs.test/a");
-    let kind = Kind::Duplicate { decision: &decision, original: None, keep: true };
+    let kind = ExchangeKind::Duplicate { decision: &decision, original: None, keep: true };
     let position = warc.write(&exchange("http://docs.test/b", OK, b"like it"), &kind).unwrap();
     let [mark] = warc.sync().unwrap().try_into().unwrap();
     let (header, block) = record(directory.path(), &position);
     assert_eq!(field(&header, "WARC-Type"), Some("response"));
     assert!(block.ends_with(b"like it"));
     let from = position.offset + position.length;
-    let rest = Position { file: position.file, offset: from, length: mark.offset - from };
+    let rest = RecordPosition { file: position.file, offset: from, length: mark.offset - from };
     assert_eq!(field(&record(directory.path(), &rest).0, "WARC-Type"), Some("metadata"));
 }
 
 #[test]
 fn a_url_with_line_breaks_cannot_add_a_header_field() {
     let hostile = "http://docs.test/\r\nWARC-Type: warcinfo\r\n\r\n";
-    let (header, _) = write_one(&exchange(hostile, OK, b""), &Kind::Response);
+    let (header, _) = write_one(&exchange(hostile, OK, b""), &ExchangeKind::Response);
     assert_eq!(field(&header, "WARC-Target-URI"), Some("http://docs.test/WARC-Type: warcinfo"));
     assert_eq!(field(&header, "WARC-Type"), Some("response"));
 }
@@ -196,9 +199,9 @@ fn after_a_crash_writing_continues_behind_the_last_committed_member() {
     let directory = tempdir().unwrap();
     let page = |uri: &str| exchange(uri, OK, b"page");
     let mut warc = Warc::open(directory.path(), run(), &[]).unwrap();
-    let first = warc.write(&page("http://docs.test/a"), &Kind::Response).unwrap();
+    let first = warc.write(&page("http://docs.test/a"), &ExchangeKind::Response).unwrap();
     let committed = warc.sync().unwrap();
-    warc.write(&page("http://docs.test/lost"), &Kind::Response).unwrap();
+    warc.write(&page("http://docs.test/lost"), &ExchangeKind::Response).unwrap();
     let [torn] = warc.sync().unwrap().try_into().unwrap();
     drop(warc);
     let path = directory.path().join(FILE);
@@ -207,7 +210,7 @@ fn after_a_crash_writing_continues_behind_the_last_committed_member() {
     fs::write(directory.path().join("warc/docs-00001.warc.gz"), b"begun after it").unwrap();
 
     let mut warc = Warc::open(directory.path(), run(), &committed).unwrap();
-    let second = warc.write(&page("http://docs.test/b"), &Kind::Response).unwrap();
+    let second = warc.write(&page("http://docs.test/b"), &ExchangeKind::Response).unwrap();
     warc.sync().unwrap();
     assert!(second.offset > first.offset + first.length);
     let uris: Vec<_> = [first, second]
@@ -233,7 +236,7 @@ fn a_file_unknown_to_the_state_is_refused() {
 }
 
 /// One file with a record of each type and with the hard cases of heads and bodies.
-fn sample(directory: &Path) -> (PathBuf, Vec<(Position, &'static str)>) {
+fn sample(directory: &Path) -> (PathBuf, Vec<(RecordPosition, &'static str)>) {
     let mut warc = Warc::open(directory, run(), &[]).unwrap();
     let gzip: &[u8] =
         &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0x4b, 4, 0, 0x43, 0xbe, 0xb7, 0xe8, 1, 0, 0, 0];
@@ -248,14 +251,15 @@ fn sample(directory: &Path) -> (PathBuf, Vec<(Position, &'static str)>) {
     let b = near("http://docs.test/b", "http://docs.test/a");
     let original =
         Original { target_uri: &a.target_uri, at: a.at, payload: PayloadDigest::of(&a.body) };
-    let revisit = Kind::Duplicate { decision: &b, original: Some(original), keep: false };
-    let metadata = Kind::Duplicate { decision: &b, original: None, keep: false };
-    let kept = Kind::Duplicate { decision: &b, original: None, keep: true };
-    let mut write = |exchange: &Exchange, kind: &Kind<'_>| warc.write(exchange, kind).unwrap();
+    let revisit = ExchangeKind::Duplicate { decision: &b, original: Some(original), keep: false };
+    let metadata = ExchangeKind::Duplicate { decision: &b, original: None, keep: false };
+    let kept = ExchangeKind::Duplicate { decision: &b, original: None, keep: true };
+    let mut write =
+        |exchange: &Exchange, kind: &ExchangeKind<'_>| warc.write(exchange, kind).unwrap();
     let positions = vec![
-        (write(&a, &Kind::Response), "response"),
-        (write(&exchange("http://docs.test/old", moved, b""), &Kind::Response), "response"),
-        (write(&cut, &Kind::Response), "response"),
+        (write(&a, &ExchangeKind::Response), "response"),
+        (write(&exchange("http://docs.test/old", moved, b""), &ExchangeKind::Response), "response"),
+        (write(&cut, &ExchangeKind::Response), "response"),
         (write(&exchange("http://docs.test/b", coded, gzip), &revisit), "revisit"),
         (write(&exchange("http://docs.test/c", OK, b"<p>c"), &metadata), "metadata"),
         (write(&exchange("http://docs.test/d", OK, b"<p>d"), &kept), "response"),

@@ -42,15 +42,15 @@ trait Revision {
 }
 
 macro_rules! revision {
-    ($name:ident, $library:ident, $plan:expr) => {
+    ($name:ident, $library:ident, $layout:ident, $with:ident, $choose:expr) => {
         mod $name {
-            use $library::index::{BlockIndex, Candidate, Index as _, Plan};
+            use $library::index::{BlockIndex, Candidate, Index as _, $layout};
 
             pub(crate) struct Revision(BlockIndex, Vec<Candidate>);
 
             pub(crate) fn new(radius: u32, entries: u64, budget: u64) -> Revision {
-                let plan: fn(u32, u64, u64) -> Plan = $plan;
-                let index = BlockIndex::with_plan(plan(radius, entries, budget));
+                let choose: fn(u32, u64, u64) -> $layout = $choose;
+                let index = BlockIndex::$with(choose(radius, entries, budget));
                 Revision(index.expect("there is memory"), Vec::new())
             }
 
@@ -73,10 +73,10 @@ macro_rules! revision {
     };
 }
 
-revision!(now, pagesieve, |radius, entries, budget| {
-    Plan::choose(radius, entries, budget).expect("the budget is enough")
+revision!(now, pagesieve, TableLayout, with_layout, |radius, entries, budget| {
+    TableLayout::choose(radius, entries, budget).expect("the budget is enough")
 });
-revision!(before, earlier, |radius, entries, budget| {
+revision!(before, earlier, Plan, with_plan, |radius, entries, budget| {
     use earlier::index::Spread;
     Plan::choose_for(Spread::Texts, radius, entries, budget).expect("the budget is enough")
 });

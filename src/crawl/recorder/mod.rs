@@ -368,7 +368,7 @@ impl Recorder {
         let (dedup, state) = (&self.plan.dedup, self.state());
         state.set_json("judged_by", &judged_by(&dedup.filter(), state)?)?;
         state.set_json("dedup", dedup)?;
-        Ok(state.set_meta("index", self.filter.plan().to_string())?)
+        Ok(state.set_meta("index", self.filter.layout().to_string())?)
     }
 
     /// Records whether duplicates are stored, for the report. Warns if earlier ones were not stored that would be now: a URL has only one

@@ -23,7 +23,7 @@ use crate::{
     learn::Yielded,
     page::{NormalUrl, Origin, Timestamp, site_of},
     report::counted,
-    sink::{Decision, DuplicateLine, PageLine, Position, warc},
+    sink::{Decision, DuplicateLine, PageLine, RecordPosition, warc},
     state::{
         Capture, HostId, KnownUrl, NewUrl, Reason, RobotsRow, SkipCause, UrlId, UrlKind, UrlLog,
         UrlOutcome, UrlRow, UrlState,
@@ -370,7 +370,7 @@ impl Recorder {
     /// Archives what was sent and received, if it is archived.
     pub(super) fn archive(&mut self, exchange: Option<&warc::Exchange>) -> Result<(), CrawlError> {
         if let Some(exchange) = exchange {
-            self.sink.write_exchange(exchange, &warc::Kind::Response)?;
+            self.sink.write_exchange(exchange, &warc::ExchangeKind::Response)?;
         }
         Ok(())
     }
@@ -413,18 +413,18 @@ impl Recorder {
         exchange: &warc::Exchange,
         decision: &Decision<'_>,
         action: &Action<'_>,
-    ) -> Result<Option<Position>, CrawlError> {
+    ) -> Result<Option<RecordPosition>, CrawlError> {
         let matched = action.judgement.verdict.matched();
         let document = matched.map(|matched| self.state().document(matched.of)).transpose()?;
         let Some(document) = document.flatten() else {
-            return Ok(self.sink.write_exchange(exchange, &warc::Kind::Response)?);
+            return Ok(self.sink.write_exchange(exchange, &warc::ExchangeKind::Response)?);
         };
         let original = document.capture.map(|capture| warc::Original {
             target_uri: &document.name,
             at: capture.at,
             payload: warc::PayloadDigest(capture.payload),
         });
-        let kind = warc::Kind::Duplicate { decision, original, keep: action.stored };
+        let kind = warc::ExchangeKind::Duplicate { decision, original, keep: action.stored };
         Ok(self.sink.write_exchange(exchange, &kind)?)
     }
 

@@ -11,7 +11,8 @@ use crate::{
     filter::Options,
     page::Timestamp,
     report::{
-        Builder, End, Method, Report, ReportError, SEEDS, Search, SuspendedHost, UnreachableSeed,
+        Builder, End, FingerprintMethod, Report, ReportError, SEEDS, Search, SuspendedHost,
+        UnreachableSeed,
     },
     state::{
         KnownUrl, Reason, State, StateError, SuspendCause, SuspendedRow, UrlLog, UrlState,
@@ -176,11 +177,11 @@ fn run(state: &State) -> Result<Report, CrawlError> {
     })
 }
 
-pub(super) fn judged_by(options: &Options, state: &State) -> Result<Method, CrawlError> {
+pub(super) fn judged_by(options: &Options, state: &State) -> Result<FingerprintMethod, CrawlError> {
     let seed = crate::fingerprint::HashSeed(
         state.meta::<i64>("seed")?.unwrap_or_default().cast_unsigned(),
     );
-    Ok(Method {
+    Ok(FingerprintMethod {
         scheme: state.meta("scheme")?.unwrap_or_default(),
         seed_id: seed.id(),
         mode: options.mode.as_str().to_owned(),

@@ -14,9 +14,9 @@ use crate::{
     },
     extract::Extracted,
     filter::Judgement,
-    learn::{DeferReason, Learner, LearntRule as Rule, Page, Placement, Yielded, link_lines},
+    learn::{DeferReason, Learner, LearntRule, Page, Placement, Yielded, link_lines},
     page::NormalUrl,
-    report::{DeferredUrls, Learnt, LearntRule},
+    report::{DeferredUrls, Learnt, RuleReport},
     state::{HostId, Reason, UrlId, UrlKind, UrlRow, UrlState},
 };
 
@@ -102,7 +102,7 @@ impl Recorder {
             to: to.map(NormalUrl::as_url),
             from: from.as_ref().map(|from| from.url.as_url()),
         });
-        for Rule { rule, is_revoked, is_imported } in learner.take_changed_rules() {
+        for LearntRule { rule, is_revoked, is_imported } in learner.take_changed_rules() {
             let (site, part) = (&rule.site, rule.part.to_string());
             let (trials, failures) = (rule.trials, rule.failures);
             if is_revoked {
@@ -289,7 +289,7 @@ impl Recorder {
 
     /// What was learnt, and which URLs are deferred by it, for the report.
     pub(super) fn summarise_learning(&mut self) -> Result<Learnt, CrawlError> {
-        let rule = |Rule { rule, is_revoked, is_imported }: Rule| LearntRule {
+        let rule = |LearntRule { rule, is_revoked, is_imported }: LearntRule| RuleReport {
             site: rule.site,
             part: rule.part.to_string(),
             trials: rule.trials,

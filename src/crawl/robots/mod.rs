@@ -1,10 +1,10 @@
 //! What a host's robots.txt lets our agent fetch: RFC 9309, and where that is silent, what Google documents.
 //!
-//! If robots.txt cannot be fetched (no response, 429 or 5xx after all retries), no URL of the origin is fetched until it can. With another
+//! If robots.txt cannot be fetched (no response, 429 or 5xx after all retries), no URL of its host is fetched until it can. With another
 //! 4xx, or more than five redirects, everything is allowed.
 //!
 //! Pure: `worker.rs` (`fetch_robots`) makes the requests and passes in the responses, once the frontier returns `Step::FetchRobots`. The
-//! state keeps each file as received, by origin (`State::robots` in `state/hosts.rs`). It is valid for a day; then it is requested again.
+//! state keeps each file as received, by root URL (`State::robots` in `state/hosts.rs`). It is valid for a day; then it is requested again.
 
 mod parse;
 
@@ -42,7 +42,7 @@ pub fn product_token(user_agent: &str) -> &str {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Robots {
     /// Longest pattern first, and allowing before disallowing ones, so that the first that matches decides.
-    rules: Vec<Rule>,
+    rules: Vec<RobotsRule>,
     crawl_delay: Option<Duration>,
     unreachable: Option<(Box<str>, Contact)>,
 }
@@ -53,7 +53,7 @@ pub struct Permission<'a> {
     /// Whether the URL may be fetched.
     pub allowed: bool,
     /// The rule that decides; `None` if none matches, or if robots.txt is unreachable.
-    pub rule: Option<&'a Rule>,
+    pub rule: Option<&'a RobotsRule>,
 }
 
 impl Robots {
@@ -140,7 +140,7 @@ pub fn sitemaps(file: &[u8]) -> Vec<Url> {
     parse::sitemaps(file)
 }
 
-/// The request for the robots.txt of one origin, and its redirects.
+/// The request for one robots.txt, and its redirects.
 #[derive(Clone, Debug)]
 pub(super) struct RobotsRequest {
     url: Url,
@@ -220,7 +220,7 @@ impl RobotsResponse {
 
 /// An `Allow` or `Disallow` line.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Rule {
+pub struct RobotsRule {
     /// The line as written, without comment and white space around it.
     pub text: Box<str>,
     /// Its number in the file, from 1.
@@ -234,7 +234,7 @@ pub struct Rule {
     needs: u128,
 }
 
-impl fmt::Display for Rule {
+impl fmt::Display for RobotsRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} (line {})", self.text, self.line)
     }
@@ -263,7 +263,7 @@ impl Comparable {
     }
 }
 
-impl Rule {
+impl RobotsRule {
     /// The rule of this line, or `None` for an empty pattern, which has no effect.
     fn new(allow: bool, value: &[u8], text: &str, line: u32) -> Option<Self> {
         let (value, anchored) = match value.strip_suffix(b"$") {

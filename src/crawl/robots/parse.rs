@@ -5,7 +5,7 @@ use std::{borrow::Cow, time::Duration};
 use encoding_rs::{Encoding, UTF_8};
 use url::Url;
 
-use super::{Robots, Rule, product_token};
+use super::{Robots, RobotsRule, product_token};
 
 /// Longer files are cut at the last whole line before this; RFC 9309, section 2.5, demands at least as much.
 const MAX_FILE: usize = 500 * 1024;
@@ -28,7 +28,7 @@ const SITEMAP: &[&str] = &["sitemap", "site-map"];
 #[derive(Default)]
 struct Group {
     named: bool,
-    rules: Vec<Rule>,
+    rules: Vec<RobotsRule>,
     crawl_delay: Option<Duration>,
 }
 
@@ -148,8 +148,8 @@ impl Parser<'_> {
         self.has_rule |= self.in_ours || self.in_others;
         let Some(group) = self.group() else { return };
         let room = MAX_RULES.saturating_sub(group.rules.len());
-        let rule = Rule::new(allow, value, &String::from_utf8_lossy(line), number);
-        let directory = rule.as_ref().and_then(Rule::of_directory);
+        let rule = RobotsRule::new(allow, value, &String::from_utf8_lossy(line), number);
+        let directory = rule.as_ref().and_then(RobotsRule::of_directory);
         group.rules.extend(rule.into_iter().chain(directory).take(room));
     }
 
@@ -173,7 +173,7 @@ impl Parser<'_> {
 
     fn finish(self) -> Robots {
         let mut group = if self.ours.named { self.ours } else { self.others };
-        group.rules.sort_by_key(Rule::precedence);
+        group.rules.sort_by_key(RobotsRule::precedence);
         group.rules.shrink_to_fit();
         Robots { rules: group.rules, crawl_delay: group.crawl_delay, unreachable: None }
     }

@@ -7,7 +7,7 @@ use proptest::{prelude::*, sample::Index as Pick};
 use super::planned;
 use crate::{
     fingerprint::Fingerprint,
-    index::{BlockIndex, Candidate, Index, Pigeonhole, Plan, Scan, pigeonhole::MAX_RADIUS},
+    index::{BlockIndex, Candidate, Index, Pigeonhole, Scan, TableLayout, pigeonhole::MAX_RADIUS},
     page::DocId,
 };
 
@@ -142,9 +142,9 @@ proptest! {
     fn recall_is_total_with_any_tables((keys, radius) in tables(), smaller in smaller(), events in events(), gap in 1..4_u64, entries in 1..3000_u64, limit in 1..300_u32, portable: bool) {
         let limit = NonZeroU32::new(limit).unwrap();
         let smaller = smaller.into_iter().filter(|_| !keys.is_empty());
-        let smaller = smaller.map(|(keys, entries)| Plan::with_keys(&keys, radius, entries));
-        let plan = Plan::with_keys(&keys, radius, entries).growing_through(smaller.collect());
-        let index = planned(plan).with_equal_limit(limit);
+        let smaller = smaller.map(|(keys, entries)| TableLayout::with_keys(&keys, radius, entries));
+        let layout = TableLayout::with_keys(&keys, radius, entries).growing_through(smaller.collect());
+        let index = planned(layout).with_equal_limit(limit);
         let index = if portable { index.portable() } else { index };
         prop_assert_eq!(index.max_radius(), radius);
         let scan = Scan::default().with_equal_limit(limit);
@@ -155,10 +155,10 @@ proptest! {
     #[test]
     fn recall_is_total_with_the_tables_that_are_chosen(radius in 0..=crate::index::MAX_RADIUS, size in 1..40_u32, per_entry in 24..200_u64, events in events()) {
         let entries = 1 << size;
-        let plan = Plan::choose(radius, entries, per_entry * entries);
+        let layout = TableLayout::choose(radius, entries, per_entry * entries);
         // Tables of larger windows take longer to clear than to search.
-        if let Ok(plan) = plan && entries < 1 << 24 {
-            let index = planned(plan).never_scanning();
+        if let Ok(layout) = layout && entries < 1 << 24 {
+            let index = planned(layout).never_scanning();
             let scan = Scan::default().with_equal_limit(NonZeroU32::new(BlockIndex::EQUAL_LIMIT).unwrap());
             agrees_with_the_scan(index, scan, &events, 1)?;
         }
@@ -193,7 +193,7 @@ fn every_fingerprint_of_the_ball_is_found() {
         (&[10, 10], 7),
         (&[15, 15, 15], 11),
     ] {
-        finds_the_ball(planned(Plan::with_keys(keys, radius, 100_000)).never_scanning());
+        finds_the_ball(planned(TableLayout::with_keys(keys, radius, 100_000)).never_scanning());
     }
 }
 

@@ -5,7 +5,7 @@ pub(crate) mod texts;
 
 use std::num::NonZeroU32;
 
-use super::{BlockIndex, Candidate, Index, Plan, Scan};
+use super::{BlockIndex, Candidate, Index, Scan, TableLayout};
 use crate::{fingerprint::Fingerprint, page::DocId};
 
 /// The finaliser of `SplitMix64`: fingerprints without structure.
@@ -20,18 +20,18 @@ pub(super) fn random(number: u64) -> Fingerprint {
 const TABLES: [(&[u32], u32); 6] =
     [(&[9, 9], 3), (&[9, 8, 8], 8), (&[9, 8, 8, 8], 9), (&[11], 3), (&[5, 4], 7), (&[5, 4, 5], 11)];
 
-fn plans(entries: u64) -> impl Iterator<Item = Plan> {
-    TABLES.into_iter().map(move |(keys, radius)| Plan::with_keys(keys, radius, entries))
+fn layouts(entries: u64) -> impl Iterator<Item = TableLayout> {
+    TABLES.into_iter().map(move |(keys, radius)| TableLayout::with_keys(keys, radius, entries))
 }
 
 /// An empty index.
-pub(super) fn planned(plan: Plan) -> BlockIndex {
-    BlockIndex::with_plan(plan).expect("there is memory")
+pub(super) fn planned(layout: TableLayout) -> BlockIndex {
+    BlockIndex::with_layout(layout).expect("there is memory")
 }
 
-fn filled(plan: Plan) -> BlockIndex {
-    let documents = plan.entries();
-    let mut index = planned(plan).never_scanning();
+fn filled(layout: TableLayout) -> BlockIndex {
+    let documents = layout.entries();
+    let mut index = planned(layout).never_scanning();
     index.insert_all((1..=documents).map(|id| (DocId(id), random(id))));
     index
 }
@@ -48,10 +48,10 @@ fn candidates(index: &BlockIndex, fingerprint: Fingerprint) -> Vec<Candidate> {
 
 #[test]
 fn many_inserted_at_once_are_found_like_one_after_the_other() {
-    for plan in plans(1000) {
-        let mut one_by_one = planned(plan.clone()).never_scanning();
+    for layout in layouts(1000) {
+        let mut one_by_one = planned(layout.clone()).never_scanning();
         (1..=1000).for_each(|id| assert!(one_by_one.insert(DocId(id), random(id))));
-        let at_once = filled(plan);
+        let at_once = filled(layout);
         for id in 1..=1000 {
             let found = candidates(&at_once, near(id));
             assert_eq!(found, candidates(&one_by_one, near(id)));
@@ -62,9 +62,9 @@ fn many_inserted_at_once_are_found_like_one_after_the_other() {
 
 #[test]
 fn equal_fingerprints_inserted_at_once_are_kept_as_one_by_one() {
-    for plan in plans(20_000) {
+    for layout in layouts(20_000) {
         let limit = NonZeroU32::new(100).unwrap();
-        let mut one_by_one = planned(plan).with_equal_limit(limit);
+        let mut one_by_one = planned(layout).with_equal_limit(limit);
         let mut at_once = one_by_one.clone();
         let mut next = 1;
         for round in 0..6 {
@@ -104,9 +104,9 @@ fn equal_fingerprints_inserted_at_once_are_kept_as_one_by_one() {
 
 #[test]
 fn the_oldest_equal_fingerprints_are_kept_and_the_rest_counted() {
-    for plan in plans(1000) {
+    for layout in layouts(1000) {
         let limit = NonZeroU32::new(10).unwrap();
-        let mut index = planned(plan).never_scanning().with_equal_limit(limit);
+        let mut index = planned(layout).never_scanning().with_equal_limit(limit);
         let (hot, pages) = (random(0), index.pages());
         (1..=50_000).for_each(|id| assert_eq!(index.insert(DocId(id), hot), id <= 10));
         let held: Vec<DocId> = candidates(&index, hot).into_iter().map(|found| found.id).collect();
@@ -122,8 +122,8 @@ fn the_oldest_equal_fingerprints_are_kept_and_the_rest_counted() {
 
 #[test]
 fn the_audit_finds_nothing_missed_and_would_find_it() {
-    for plan in plans(1000) {
-        let mut index = filled(plan).with_audit(NonZeroU32::new(10).unwrap());
+    for layout in layouts(1000) {
+        let mut index = filled(layout).with_audit(NonZeroU32::new(10).unwrap());
         (1..=1000).for_each(|id| drop(candidates(&index, near(id))));
         assert_eq!((index.audit().checked, index.audit().missed), (100, 0));
         index.lose_the_tables();
@@ -137,7 +137,7 @@ fn the_audit_finds_nothing_missed_and_would_find_it() {
 fn a_block_index_that_rolls_does_not_grow() {
     for (keys, radius) in TABLES {
         for (window, gap) in [(1000, 1), (1000, 3), (20_000, 1)] {
-            let mut index = planned(Plan::with_keys(keys, radius, window));
+            let mut index = planned(TableLayout::with_keys(keys, radius, window));
             let mut roll = |from: u64, until: u64| {
                 for number in from..until {
                     // Every other one shares half of its bits with many.
@@ -160,9 +160,9 @@ fn a_block_index_that_rolls_does_not_grow() {
 
 #[test]
 fn recall_is_total_where_places_are_used_again() {
-    for plan in plans(3000) {
-        let radius = plan.radius();
-        let mut index = planned(plan).never_scanning();
+    for layout in layouts(3000) {
+        let radius = layout.radius();
+        let mut index = planned(layout).never_scanning();
         let limit = NonZeroU32::new(BlockIndex::EQUAL_LIMIT).unwrap();
         let mut scan = Scan::default().with_equal_limit(limit);
         // Slots come in stretches of 2^11: each is used many times.
@@ -184,9 +184,9 @@ fn recall_is_total_where_places_are_used_again() {
 
 #[test]
 fn what_is_removed_and_moved_is_found_as_by_a_scan() {
-    for plan in plans(1000) {
-        let radius = plan.radius();
-        let mut index = planned(plan).never_scanning();
+    for layout in layouts(1000) {
+        let radius = layout.radius();
+        let mut index = planned(layout).never_scanning();
         let mut scan = Scan::default();
         let (mut next, mut expected) = (1, Vec::new());
         for step in 0..40_000_u64 {
@@ -228,10 +228,10 @@ fn what_is_removed_and_moved_is_found_as_by_a_scan() {
 fn a_growing_window_answers_as_a_scan_does() {
     for ((keys, a), (smaller, b)) in TABLES.into_iter().zip(TABLES.into_iter().cycle().skip(2)) {
         let radius = a.min(b);
-        let stage = |entries| Plan::with_keys(smaller, radius, entries);
-        let plan = Plan::with_keys(keys, radius, 20_000);
-        let plan = plan.growing_through(vec![stage(6_000), stage(9_000)]);
-        let (mut index, mut scan) = (planned(plan), Scan::default());
+        let stage = |entries| TableLayout::with_keys(smaller, radius, entries);
+        let layout = TableLayout::with_keys(keys, radius, 20_000);
+        let layout = layout.growing_through(vec![stage(6_000), stage(9_000)]);
+        let (mut index, mut scan) = (planned(layout), Scan::default());
         let (mut window, mut to_come, mut found, mut expected) =
             (0_u64, vec![], Vec::new(), Vec::new());
         for number in 1..=30_000_u64 {
@@ -258,8 +258,8 @@ fn a_growing_window_answers_as_a_scan_does() {
 
 #[test]
 fn a_restored_window_has_the_tables_of_its_plan() {
-    let plan = Plan::choose(3, 200_000, u64::MAX).unwrap();
-    let mut index = planned(plan);
+    let layout = TableLayout::choose(3, 200_000, u64::MAX).unwrap();
+    let mut index = planned(layout);
     for (start, made_for) in [(1, 25_000), (20_001, 200_000), (150_001, 200_000)] {
         let end = if start < 20_000 { 20_000 } else { start + 40_000 };
         index.insert_all((start..=end).map(|id| (DocId(id), random(id))));
@@ -269,8 +269,8 @@ fn a_restored_window_has_the_tables_of_its_plan() {
 
 #[test]
 fn a_window_may_outgrow_its_plan() {
-    for plan in [10, 5_000].map(|entries| Plan::with_keys(&[7, 7], 3, entries)) {
-        let mut index = planned(plan).never_scanning();
+    for layout in [10, 5_000].map(|entries| TableLayout::with_keys(&[7, 7], 3, entries)) {
+        let mut index = planned(layout).never_scanning();
         for id in 1..=150_000 {
             index.insert(DocId(id), random(id));
             if id % 1000 == 1 {
@@ -289,8 +289,8 @@ fn a_window_may_outgrow_its_plan() {
 
 #[test]
 fn tombstones_do_not_pile_up() {
-    for plan in plans(1000) {
-        let mut index = filled(plan);
+    for layout in layouts(1000) {
+        let mut index = filled(layout);
         let mut roll = |from: u64, until: u64| {
             // The first is never removed, so that nothing leaves before it.
             for id in from..until {
@@ -315,8 +315,8 @@ fn tombstones_do_not_pile_up() {
 #[test]
 fn memory_that_the_system_refuses_is_an_error() {
     // More addresses than a process has.
-    let plan = Plan::with_keys(&[9, 9], 3, 1 << 50);
-    let error = BlockIndex::with_plan(plan.clone()).unwrap_err();
-    assert_eq!(error.bytes, plan.certain_bytes());
+    let layout = TableLayout::with_keys(&[9, 9], 3, 1 << 50);
+    let error = BlockIndex::with_layout(layout.clone()).unwrap_err();
+    assert_eq!(error.bytes, layout.certain_bytes());
     assert!(error.to_string().ends_with(" PiB (out of memory)"), "{error}");
 }

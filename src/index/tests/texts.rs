@@ -3,7 +3,7 @@
 use super::{planned, random};
 use crate::{
     fingerprint::Fingerprint,
-    index::{Index, Plan, Scan},
+    index::{Index, Scan, TableLayout},
     page::DocId,
 };
 
@@ -30,21 +30,21 @@ fn skewed_fingerprints_are_found_in_the_planned_memory() {
         documents().for_each(|(id, text)| assert!(scan.insert(id, text)));
         scan.expire(DocId(rolled + 1));
         for bytes in [60, 80, 120, 160] {
-            let plan = Plan::choose(radius, entries, (bytes + 8) * entries).unwrap();
-            let mut index = planned(plan.clone());
+            let layout = TableLayout::choose(radius, entries, (bytes + 8) * entries).unwrap();
+            let mut index = planned(layout.clone());
             for (id, text) in documents() {
                 index.insert(id, text);
                 index.expire(DocId(id.0.saturating_sub(entries - 1)));
             }
-            let (pages, most) = (index.pages(), plan.pages());
-            assert!(pages <= most, "{pages} pages of {most}: {plan}");
+            let (pages, most) = (index.pages(), layout.pages());
+            assert!(pages <= most, "{pages} pages of {most}: {layout}");
             let (mut found, mut expected) = (Vec::new(), Vec::new());
             for (text, number) in texts.iter().skip(60_000).step_by(97).zip(0..) {
                 let near = Fingerprint(text.0 ^ 1 << (number % 64));
                 for asked in [near, of_a_text(1 << 30 | number)] {
                     index.candidates(asked, radius, &mut found);
                     scan.candidates(asked, radius, &mut expected);
-                    assert_eq!(found, expected, "{plan}");
+                    assert_eq!(found, expected, "{layout}");
                 }
             }
         }
@@ -62,14 +62,14 @@ fn no_window_exceeds_its_plan_however_skewed_it_is() {
             Fingerprint(even & (lean | 0xffff))
         };
         for bytes in [50, 60, 80, 120, 160] {
-            let plan = Plan::choose(9, entries, bytes * entries).unwrap();
-            let mut index = planned(plan.clone()).never_scanning();
+            let layout = TableLayout::choose(9, entries, bytes * entries).unwrap();
+            let mut index = planned(layout.clone()).never_scanning();
             for id in 1..=3 * entries {
                 index.insert(DocId(id), skewed(id));
                 index.expire(DocId(id.saturating_sub(entries - 1)));
             }
-            let (pages, most) = (index.pages(), plan.pages());
-            assert!(pages <= most, "{pages} pages of {most} at 1 in {}: {plan}", 2 << rare);
+            let (pages, most) = (index.pages(), layout.pages());
+            assert!(pages <= most, "{pages} pages of {most} at 1 in {}: {layout}", 2 << rare);
         }
     }
 }
@@ -78,8 +78,8 @@ fn no_window_exceeds_its_plan_however_skewed_it_is() {
 fn keys_avoid_bits_that_never_change() {
     // A quarter of the bits never changes: as they come they would be the first key, and all entries in one of its buckets.
     let documents = (1..=20_000).map(|id| (DocId(id), Fingerprint(random(id).0 & !0xffff)));
-    let plan = Plan::with_keys(&[16, 14, 14, 14], 8, 20_000);
-    let [mut one_by_one, mut at_once] = [(); 2].map(|()| planned(plan.clone()));
+    let layout = TableLayout::with_keys(&[16, 14, 14, 14], 8, 20_000);
+    let [mut one_by_one, mut at_once] = [(); 2].map(|()| planned(layout.clone()));
     documents.clone().for_each(|(id, fingerprint)| assert!(one_by_one.insert(id, fingerprint)));
     at_once.insert_all(documents.clone());
     for index in [one_by_one, at_once] {

@@ -88,6 +88,21 @@ fn a_file_of_version_9_gets_a_table_of_what_was_learnt() {
 }
 
 #[test]
+fn an_early_file_of_version_10_gets_the_column_of_root_urls() {
+    let directory = TempDir::new().unwrap();
+    let path = path(&directory);
+    let state = State::open(&path).unwrap();
+    let (root_url, row) = ("http://a.test:80", RobotsRow { at: Timestamp(1), body: Vec::new() });
+    state.set_robots(root_url, &row).unwrap();
+    let former_name = "ALTER TABLE robots RENAME COLUMN root_url TO origin";
+    state.db.execute_batch(former_name).unwrap();
+    drop(state);
+    for _ in 0..2 {
+        assert_eq!(State::open(&path).unwrap().robots(root_url).unwrap().as_ref(), Some(&row));
+    }
+}
+
+#[test]
 fn a_migration_that_fails_leaves_the_file_as_it_was() {
     let directory = TempDir::new().unwrap();
     let path = path(&directory);

@@ -88,6 +88,6 @@ fn a_large_window_comes_back() {
     let filter = DurableFilter::open(&path, &options).unwrap();
     let (cpu, all) = (cpu() - before, began.elapsed().as_secs_f64());
     eprintln!("{cpu:.1} s of CPU time, {all:.1} s in all, at most {} of memory", peak());
-    eprintln!("{}", filter.plan());
+    eprintln!("{}", filter.layout());
     assert_eq!(filter.len() as u64, entries);
 }

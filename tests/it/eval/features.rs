@@ -10,7 +10,7 @@
 use std::collections::HashMap;
 
 use pagesieve::{
-    eval::{Corpus, Counts, Figures, count_pairs, hash_seeds},
+    eval::{BandCounts, Corpus, Figures, count_pairs, hash_seeds},
     fingerprint::{Accumulator, Fingerprinter, Recipe, Segment, Signature},
 };
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -185,7 +185,7 @@ fn features_by_experiment() {
     );
     for features in VARIANTS {
         let tokens = tokens(&corpus, features.segment);
-        let (mut classic, mut balanced): (Vec<Counts>, Vec<Counts>) = Default::default();
+        let (mut classic, mut balanced): (Vec<BandCounts>, Vec<BandCounts>) = Default::default();
         for seed in hash_seeds(SEEDS) {
             let signatures = signatures(&tokens, &features, seed.0);
             // Short texts are compared exactly, as in the rule.

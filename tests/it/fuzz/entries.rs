@@ -10,7 +10,7 @@ use pagesieve::{
     extract::{Extracted, Extractor},
     input,
     page::{NormalUrl, Page, UrlOptions},
-    sink::warc::{Exchange, Kind, RunFields, Warc},
+    sink::warc::{Exchange, ExchangeKind, RunFields, Warc},
 };
 use url::Url;
 
@@ -79,7 +79,7 @@ pub(crate) fn write_warc(bytes: &[u8]) {
     let (response_head, body) = (head.to_vec(), body.to_vec());
     let target_uri = base().into();
     let exchange = Exchange { target_uri, response_head, body, ..Exchange::default() };
-    warc.write(&exchange, &Kind::Response).expect("anything can be written");
+    warc.write(&exchange, &ExchangeKind::Response).expect("anything can be written");
 }
 
 pub(crate) fn json_lines(bytes: &[u8]) {

@@ -18,7 +18,7 @@ use baseline::Baseline;
 use gaoya::simhash::SimHashIndex;
 use pagesieve::{
     DocId, Fingerprint,
-    index::{BlockIndex, Index, Plan},
+    index::{BlockIndex, Index, TableLayout},
 };
 use rustix::time::{ClockId, clock_gettime};
 
@@ -70,16 +70,16 @@ fn main() {
 /// Measures pagesieve in as many bytes as a peer took.
 fn beside(entries: u64, radius: u32, peer_bytes: f64) {
     let budget = (peer_bytes * entries as f64) as u64;
-    match Plan::choose(radius, entries, budget) {
-        Ok(plan) => pagesieve(&format!("    pagesieve, {plan}"), entries, radius, plan),
+    match TableLayout::choose(radius, entries, budget) {
+        Ok(layout) => pagesieve(&format!("    pagesieve, {layout}"), entries, radius, layout),
         Err(error) => println!("    pagesieve: {error}"),
     }
 }
 
-fn pagesieve(label: &str, entries: u64, radius: u32, plan: Plan) {
+fn pagesieve(label: &str, entries: u64, radius: u32, layout: TableLayout) {
     let (before, begin) = (resident(), cpu());
     let mut index =
-        BlockIndex::with_plan(plan).expect("there is memory").with_equal_limit(NonZeroU32::MAX);
+        BlockIndex::with_layout(layout).expect("there is memory").with_equal_limit(NonZeroU32::MAX);
     let replaced = entries / 10;
     for id in 1..=entries + replaced {
         index.expire(DocId((id + 1).saturating_sub(entries)));
@@ -94,7 +94,7 @@ fn pagesieve(label: &str, entries: u64, radius: u32, plan: Plan) {
 }
 
 fn scan(entries: u64, radius: u32) -> f64 {
-    pagesieve("scan by popcount", entries, radius, Plan::with_keys(&[], radius, entries));
+    pagesieve("scan by popcount", entries, radius, TableLayout::with_keys(&[], radius, entries));
     f64::INFINITY
 }
 

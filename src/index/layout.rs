@@ -26,13 +26,13 @@ const QUEUE_BYTES: u64 = 16;
 
 /// The tables for a window, and the memory that they take.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct TableLayout {
     radius: u32,
     entries: u64,
     /// The bits of each table's key: none if queries compare with all.
     keys: Vec<u32>,
     /// The tables while the window fills, the smallest first.
-    smaller: Vec<Plan>,
+    smaller: Vec<TableLayout>,
 }
 
 /// A window for which the memory given is too small.
@@ -76,7 +76,7 @@ pub enum IndexError {
     Refused(#[from] RefusedError),
 }
 
-impl Plan {
+impl TableLayout {
     /// The fastest tables for queries within `radius` over a window of `entries` fingerprints of texts that fit into `budget` bytes.
     ///
     /// # Errors
@@ -85,24 +85,25 @@ impl Plan {
     /// # Panics
     /// If `radius` is larger than [`MAX_RADIUS`].
     pub fn choose(radius: u32, entries: u64, budget: u64) -> Result<Self, BudgetError> {
-        let mut plan = Self::fastest(radius, entries, budget)?;
-        let mut bytes = plan.bytes();
+        let mut layout = Self::fastest(radius, entries, budget)?;
+        let mut bytes = layout.bytes();
         let windows = (1..).map(|nth| entries >> (GROWTH_BITS * nth));
         for entries in windows.take_while(|&entries| entries > MAX_SCANNED) {
             bytes >>= GROWTH_BITS;
-            plan.smaller.extend(Self::fastest(radius, entries, bytes));
+            layout.smaller.extend(Self::fastest(radius, entries, bytes));
         }
-        plan.smaller.reverse();
-        Ok(plan)
+        layout.smaller.reverse();
+        Ok(layout)
     }
 
     /// The tables of the full window.
     fn fastest(radius: u32, entries: u64, budget: u64) -> Result<Self, BudgetError> {
         assert!(radius <= MAX_RADIUS, "radius {radius} is larger than {MAX_RADIUS}");
-        let plans = || choices(radius, entries).map(|keys| Self::with_keys(&keys, radius, entries));
-        let needed = plans().map(|plan| plan.bytes()).min().unwrap_or(u64::MAX);
+        let layouts =
+            || choices(radius, entries).map(|keys| Self::with_keys(&keys, radius, entries));
+        let needed = layouts().map(|layout| layout.bytes()).min().unwrap_or(u64::MAX);
         let error = BudgetError { entries, radius, needed, budget };
-        plans().find(|plan| plan.bytes() <= budget).ok_or(error)
+        layouts().find(|layout| layout.bytes() <= budget).ok_or(error)
     }
 
     /// Tables chosen by hand: `keys` has the number of bits of each table's key.
@@ -126,7 +127,7 @@ impl Plan {
     /// If `radius` is larger than [`MAX_RADIUS`].
     #[must_use]
     pub fn least_bytes(radius: u32, entries: u64) -> u64 {
-        Self::fastest(radius, entries, 0).map_or_else(|error| error.needed, |plan| plan.bytes())
+        Self::fastest(radius, entries, 0).map_or_else(|error| error.needed, |layout| layout.bytes())
     }
 
     /// The largest radius of a query.
@@ -163,9 +164,9 @@ impl Plan {
         self.keys.iter().map(|bits| pages(1 << bits)).sum()
     }
 
-    /// The plans of a window that fills, one after the other, as far as they have tables.
+    /// The layouts of a window that fills, one after the other, as far as they have tables.
     pub(super) fn stages(&self) -> impl Iterator<Item = &Self> {
-        self.smaller.iter().chain([self]).filter(|plan| !plan.keys.is_empty())
+        self.smaller.iter().chain([self]).filter(|layout| !layout.keys.is_empty())
     }
 
     /// The tables of the full window, empty.
@@ -176,7 +177,7 @@ impl Plan {
         Tables::new(&self.keys, self.radius, self.entries, self.pages())
     }
 
-    /// The same for a window that has the tables of these plans while it fills, the smallest first.
+    /// The same for a window that has the tables of these layouts while it fills, the smallest first.
     #[cfg(test)]
     pub(super) fn growing_through(self, smaller: Vec<Self>) -> Self {
         Self { smaller, ..self }
@@ -214,7 +215,7 @@ fn choices(radius: u32, entries: u64) -> impl Iterator<Item = Vec<u32>> {
     keys.chain((entries <= SCANNED).then(Vec::new))
 }
 
-impl fmt::Display for Plan {
+impl fmt::Display for TableLayout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (entries, size) = (thousands(self.entries), bytesize::ByteSize(self.bytes()));
         if self.keys.is_empty() {
@@ -238,11 +239,11 @@ mod tests {
 
     #[test]
     fn a_window_that_cannot_fit_is_refused_with_what_it_needs() {
-        let error = Plan::choose(9, 100_000_000, 1 << 30).unwrap_err();
+        let error = TableLayout::choose(9, 100_000_000, 1 << 30).unwrap_err();
         assert!((3 << 30..8 << 30).contains(&error.needed), "{error}");
-        assert!(Plan::choose(9, 100_000_000, error.needed).is_ok());
-        assert!(Plan::choose(9, 100_000_000, error.needed - 1).is_err());
-        assert_eq!(Plan::least_bytes(9, 100_000_000), error.needed);
+        assert!(TableLayout::choose(9, 100_000_000, error.needed).is_ok());
+        assert!(TableLayout::choose(9, 100_000_000, error.needed - 1).is_err());
+        assert_eq!(TableLayout::least_bytes(9, 100_000_000), error.needed);
         let needed = bytesize::ByteSize(error.needed).display().iec();
         let message = format!(
             "100,000,000 entries at radius 9 need {needed} of memory; the budget is 1.0 GiB"
@@ -252,7 +253,7 @@ mod tests {
 
     #[test]
     fn a_window_beyond_the_largest_is_refused() {
-        let error = Plan::choose(3, MAX_ENTRIES + 1, u64::MAX).unwrap_err();
+        let error = TableLayout::choose(3, MAX_ENTRIES + 1, u64::MAX).unwrap_err();
         assert_eq!(error.needed, u64::MAX);
         assert!(error.to_string().contains("are more than 100,000,000"), "{error}");
     }
@@ -263,10 +264,10 @@ mod tests {
             for entries in
                 [1, 5_000, 10_000, 100_000, 1_000_000, 3_000_000, 10_000_000, MAX_ENTRIES]
             {
-                let plan = Plan::choose(radius, entries, u64::MAX).unwrap();
-                assert!(plan.bytes() < (8 << 20) + 180 * entries, "{plan}");
-                let least = Plan::least_bytes(radius, entries);
-                assert!(least <= plan.bytes() && least >= 16 * entries, "{plan}");
+                let layout = TableLayout::choose(radius, entries, u64::MAX).unwrap();
+                assert!(layout.bytes() < (8 << 20) + 180 * entries, "{layout}");
+                let least = TableLayout::least_bytes(radius, entries);
+                assert!(least <= layout.bytes() && least >= 16 * entries, "{layout}");
             }
         }
     }
@@ -274,15 +275,15 @@ mod tests {
     #[test]
     fn a_query_for_equals_alone_has_one_table() {
         for entries in [1_000_000, 10_000_000, MAX_ENTRIES] {
-            assert_eq!(Plan::choose(0, entries, u64::MAX).unwrap().keys.len(), 1);
+            assert_eq!(TableLayout::choose(0, entries, u64::MAX).unwrap().keys.len(), 1);
         }
     }
 
     #[test]
     fn the_documented_choices_are_made() {
         let keys = |radius, power| {
-            let plan = Plan::choose(radius, 10_u64.pow(power), u64::MAX).unwrap();
-            let bits: Vec<String> = plan.keys.iter().map(u32::to_string).collect();
+            let layout = TableLayout::choose(radius, 10_u64.pow(power), u64::MAX).unwrap();
+            let bits: Vec<String> = layout.keys.iter().map(u32::to_string).collect();
             bits.join(", ")
         };
         for power in [6, 7, 8] {

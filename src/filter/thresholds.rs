@@ -22,15 +22,15 @@ use crate::fingerprint::{Signature, Sketch};
 /// [`Filter`](super::Filter) learns the template.
 ///
 /// ```
-/// use pagesieve::{Fingerprinter, filter::{Options, Rule, Step}, fingerprint::Recipe};
+/// use pagesieve::{Fingerprinter, filter::{Options, Step, Thresholds}, fingerprint::Recipe};
 ///
 /// let fingerprinter = Fingerprinter::new(Recipe::default());
-/// let rule = Rule::new(&Options::default());
+/// let thresholds = Thresholds::new(&Options::default());
 /// let [a, b] = ["The tide is high.", "the TIDE is high"].map(|text| fingerprinter.sketch(text));
-/// assert_eq!(rule.judge(&a, &b), Some(Step::Text));
+/// assert_eq!(thresholds.judge(&a, &b), Some(Step::Text));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rule {
+pub struct Thresholds {
     mode: Mode,
     radius: u32,
     min_features: u32,
@@ -47,7 +47,7 @@ const BALANCED: u32 = 26;
 const BALANCED_SHORT: u32 = 23;
 const STRICT: u32 = 12;
 
-impl Rule {
+impl Thresholds {
     /// The rule that these options make.
     #[must_use]
     pub fn new(options: &Options) -> Self {
@@ -93,10 +93,10 @@ impl Rule {
     /// more than [`signature_radius`](Self::signature_radius).
     ///
     /// ```
-    /// use pagesieve::filter::{Options, Rule, Share};
+    /// use pagesieve::filter::{Options, Share, Thresholds};
     ///
-    /// let rule = Rule::new(&Options::default());
-    /// let bits = [0, 50, 75, 90].map(|percent| rule.signature_radius_within(1000, Share::of(percent, 100)));
+    /// let thresholds = Thresholds::new(&Options::default());
+    /// let bits = [0, 50, 75, 90].map(|percent| thresholds.signature_radius_within(1000, Share::of(percent, 100)));
     /// assert_eq!(bits, [26, 18, 12, 8]);
     /// ```
     #[must_use]
@@ -172,12 +172,14 @@ mod tests {
     #[test]
     fn a_template_never_allows_more() {
         for mode in [Mode::Balanced, Mode::Classic, Mode::Strict] {
-            let rule = Rule::new(&Options { mode, ..Options::default() });
+            let thresholds = Thresholds::new(&Options { mode, ..Options::default() });
             for features in (0..200).chain([1000, u32::MAX]) {
                 let bounds: Vec<_> = (0..=100)
-                    .map(|percent| rule.signature_radius_within(features, Share::of(percent, 100)))
+                    .map(|percent| {
+                        thresholds.signature_radius_within(features, Share::of(percent, 100))
+                    })
                     .collect();
-                let plain = rule.signature_radius(features);
+                let plain = thresholds.signature_radius(features);
                 assert_eq!((bounds[0], bounds[100]), (plain, plain));
                 assert!(bounds.iter().all(|&bound| bound <= plain));
                 let judged =
