@@ -1,9 +1,5 @@
 //! Removes duplicates from a stream of texts and remembers them between runs: `cargo run --example dedup_durably`.
-#![allow(
-    clippy::print_stdout,
-    clippy::disallowed_methods,
-    reason = "an example prints what it does, and awaits its only task"
-)]
+#![allow(clippy::print_stdout, reason = "an example prints what it does")]
 
 use pagesieve::{DurableFilter, NearDupExt, filter::Options, state::StateError};
 use tokio_stream::StreamExt;
@@ -12,14 +8,10 @@ use tokio_stream::StreamExt;
 pub(crate) async fn main() -> Result<(), StateError> {
     let path = std::env::temp_dir().join(format!("seen-{}.sqlite", std::process::id()));
     let mut filter = DurableFilter::open(&path, &Options::default())?;
-    let task = tokio::spawn(async move {
-        let texts = [("a", "The tide is high."), ("b", "the TIDE is high")];
-        let (texts, documents) = (tokio_stream::iter(texts), filter.documents());
-        let mut judged = texts.near_dedup(&mut filter, |(id, text)| documents.text(id, text));
-        while let Some(text) = judged.next().await {
-            println!("{}: {:?}", text.item.0, text.judgement?.verdict);
-        }
-        filter.commit()
-    });
-    task.await.expect("the task does not panic")
+    let texts = tokio_stream::iter([("a", "The tide is high."), ("b", "the TIDE is high")]);
+    let mut judged = texts.near_dedup(&mut filter, |docs, (id, text)| docs.text(id, text));
+    while let Some(text) = judged.next().await {
+        println!("{}: {:?}", text.item.0, text.judgement?.verdict);
+    }
+    filter.commit()
 }

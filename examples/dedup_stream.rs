@@ -4,15 +4,12 @@
 use pagesieve::{Filter, NearDupExt, OptionsError, filter::Options};
 use tokio_stream::StreamExt;
 
-#[tokio::main(flavor = "current_thread")]
+#[tokio::main]
 pub(crate) async fn main() -> Result<(), OptionsError> {
-    let texts = [("a", "The tide is high."), ("b", "the TIDE is high"), ("c", "The wind is low.")];
+    let texts = tokio_stream::iter([("a", "The tide is high."), ("b", "the TIDE is high")]);
     let filter = Filter::new(&Options::default())?;
-    let documents = filter.documents();
-    let texts = tokio_stream::iter(texts);
-    let mut judged = texts.near_dedup(filter, |(id, text)| documents.text(id, text));
-    while let Some(text) = judged.next().await {
-        println!("{}: {:?}", text.item.0, text.judgement.verdict);
-    }
+    let judged = texts.near_dedup(filter, |documents, (id, text)| documents.text(id, text));
+    let verdicts: Vec<_> = judged.map(|text| text.judgement.verdict).collect().await;
+    println!("{verdicts:?}");
     Ok(())
 }

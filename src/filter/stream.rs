@@ -7,7 +7,11 @@ use std::{
 
 use futures_core::Stream;
 
-use super::{Filter, document::Document, verdict::Judgement};
+use super::{
+    Filter,
+    document::{Document, Documents},
+    verdict::Judgement,
+};
 
 /// What judges documents: a [`Filter`], a `DurableFilter`, or a `&mut` to one of them.
 pub trait Judge {
@@ -16,6 +20,9 @@ pub trait Judge {
 
     /// Judges a document and remembers it.
     fn judge(&mut self, document: &Document) -> Self::Answer;
+
+    /// Makes documents for it.
+    fn documents(&self) -> Documents;
 }
 
 impl Judge for Filter {
@@ -24,6 +31,10 @@ impl Judge for Filter {
     fn judge(&mut self, document: &Document) -> Judgement {
         Self::judge(self, document)
     }
+
+    fn documents(&self) -> Documents {
+        (**self).documents()
+    }
 }
 
 impl<J: Judge> Judge for &mut J {
@@ -31,6 +42,10 @@ impl<J: Judge> Judge for &mut J {
 
     fn judge(&mut self, document: &Document) -> J::Answer {
         (**self).judge(document)
+    }
+
+    fn documents(&self) -> Documents {
+        (**self).documents()
     }
 }
 
@@ -47,8 +62,8 @@ pub struct Judged<T, A = Judgement> {
 pub trait NearDupExt: Stream + Sized {
     /// Judges every item in order. Nothing is dropped: what to do with a duplicate is the caller's choice.
     ///
-    /// `filter` is a [`Filter`], a `DurableFilter` or a `&mut` to one; `document` makes a document of an item. Fingerprinting is the expensive
-    /// part: an earlier stage of the stream can do it on several threads.
+    /// `filter` is a [`Filter`], a `DurableFilter` or a `&mut` to one; `document` makes a document of an item, with the
+    /// filter's [`Documents`]. Fingerprinting is the expensive part: an earlier stage of the stream can do it on several threads.
     ///
     /// ```
     /// use pagesieve::{Filter, NearDupExt, filter::Options};
@@ -56,9 +71,8 @@ pub trait NearDupExt: Stream + Sized {
     ///
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), pagesieve::filter::OptionsError> {
     /// let filter = Filter::new(&Options::default())?;
-    /// let documents = filter.documents();
     /// let pages = tokio_stream::iter([("a", "One text."), ("b", "Another text."), ("c", "one text")]);
-    /// let judged = pages.near_dedup(filter, move |(id, text)| documents.text(id, text));
+    /// let judged = pages.near_dedup(filter, |documents, (id, text)| documents.text(id, text));
     /// let unique: Vec<_> = judged.filter(|j| j.judgement.verdict.is_unique()).map(|j| j.item.0).collect().await;
     /// assert_eq!(unique, ["a", "b"]);
     /// # Ok(()) }
@@ -66,9 +80,9 @@ pub trait NearDupExt: Stream + Sized {
     fn near_dedup<J, D>(self, filter: J, document: D) -> NearDedup<Self, J, D>
     where
         J: Judge,
-        D: FnMut(&Self::Item) -> Document,
+        D: FnMut(&Documents, &Self::Item) -> Document,
     {
-        NearDedup { stream: Box::pin(self), filter, document }
+        NearDedup { stream: Box::pin(self), documents: filter.documents(), filter, document }
     }
 }
 
@@ -79,6 +93,7 @@ impl<S: Stream> NearDupExt for S {}
 pub struct NearDedup<S, J, D> {
     stream: Pin<Box<S>>,
     filter: J,
+    documents: Documents,
     document: D,
 }
 
@@ -89,15 +104,15 @@ impl<S, J, D> Stream for NearDedup<S, J, D>
 where
     S: Stream,
     J: Judge,
-    D: FnMut(&S::Item) -> Document,
+    D: FnMut(&Documents, &S::Item) -> Document,
 {
     type Item = Judged<S::Item, J::Answer>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let Self { stream, filter, document } = self.get_mut();
+        let Self { stream, filter, documents, document } = self.get_mut();
         stream.as_mut().poll_next(context).map(|item| {
             item.map(|item| {
-                let judgement = filter.judge(&document(&item));
+                let judgement = filter.judge(&document(documents, &item));
                 Judged { item, judgement }
             })
         })

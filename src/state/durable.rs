@@ -13,7 +13,8 @@ use super::{
 };
 use crate::{
     filter::{
-        Change, Document, Engine, Facts, Judge, Judgement, Match, Options, OptionsError, Position,
+        Change, Document, Documents, Engine, Facts, Judge, Judgement, Match, Options, OptionsError,
+        Position,
     },
     fingerprint::{Digest, HashSeed, HashSeedChoice, Recipe},
     index::Index,
@@ -324,6 +325,10 @@ impl Judge for DurableFilter {
 
     fn judge(&mut self, document: &Document) -> Self::Answer {
         Self::judge(self, document)
+    }
+
+    fn documents(&self) -> Documents {
+        self.engine.documents()
     }
 }
 

@@ -29,9 +29,7 @@ async fn items_come_out_in_order_with_their_judgements() {
         }
     };
     let filter = Filter::new(&Options::default()).unwrap();
-    let documents = filter.documents();
-    let judged =
-        ReceiverStream::new(received).near_dedup(filter, |page| document(&documents, page));
+    let judged = ReceiverStream::new(received).near_dedup(filter, document);
     let ((), judged) = tokio::join!(sent, judged.collect::<Vec<_>>());
     let matched = |found: &pagesieve::filter::Match| (found.of, found.step);
     let found: Vec<_> = judged
@@ -45,10 +43,9 @@ async fn items_come_out_in_order_with_their_judgements() {
 #[tokio::test]
 async fn a_borrowed_filter_goes_on_from_stream_to_stream() {
     let mut filter = Filter::new(&Options::default()).unwrap();
-    let documents = filter.documents();
     for (half, uniques) in [(&PAGES[..2], 2), (&PAGES[2..], 1)] {
         let judged =
-            tokio_stream::iter(half).near_dedup(&mut filter, |page| document(&documents, page));
+            tokio_stream::iter(half).near_dedup(&mut filter, |it, page| document(it, page));
         let judged: Vec<_> = judged.collect().await;
         assert_eq!(
             judged.iter().filter(|judged| judged.judgement.verdict.is_unique()).count(),
@@ -66,9 +63,8 @@ async fn a_durable_filter_judges_a_stream_in_a_task_of_a_runtime_with_many_threa
         let mut filter = DurableFilter::open(&path, &Options::default()).unwrap();
         let mut tasks = JoinSet::new();
         tasks.spawn(async move {
-            let documents = filter.documents();
-            let judged = tokio_stream::iter(half)
-                .near_dedup(&mut filter, move |page| document(&documents, page));
+            let judged =
+                tokio_stream::iter(half).near_dedup(&mut filter, |it, page| document(it, page));
             let judged: Vec<_> = judged.collect().await;
             filter.commit()?;
             judged
