@@ -97,7 +97,7 @@ pub async fn dry_run(plan: &Plan) -> Result<Forecast, CrawlError> {
         match kind {
             UrlKind::Page => {
                 for url in urls {
-                    let root_url = format!("{}://{}", url.scheme(), url.origin());
+                    let root_url = url.root_url();
                     let admitted = dry_run.scope.admit_seed(seed, &url, |_| false);
                     dry_run.check_page(url, admitted).await?;
                     if plan.seeds[seed].sitemaps
@@ -236,7 +236,7 @@ impl DryRun<'_> {
         if !self.plan.politeness.obey_robots {
             return None;
         }
-        let root_url = format!("{}://{}", url.scheme(), url.origin());
+        let root_url = url.root_url();
         if !self.robots.contains_key(&root_url) {
             let robots = self.ask(url, &root_url).await;
             self.robots.insert(root_url.clone(), robots);

@@ -17,7 +17,9 @@ use super::{
 };
 use crate::{
     filter::{Options, Thresholds},
-    fingerprint::{Accumulator, Digest, Fingerprint, Fingerprinter, HashSeed, Recipe, Segment},
+    fingerprint::{
+        Accumulator, Digest, Fingerprint, Fingerprinter, HashSeed, Recipe, Segment, mix,
+    },
 };
 
 /// The sentences of a text that [`Method::Sentences`] compares.
@@ -352,13 +354,6 @@ fn shingles(text: &str, fingerprinter: &Fingerprinter) -> Vec<u64> {
     set.sort_unstable();
     set.dedup();
     set
-}
-
-/// The finaliser of `SplitMix64`.
-fn mix(mut x: u64) -> u64 {
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
 }
 
 /// SimHash as in tutorials: 64 bits over words alone, weighted by their frequency in five levels.

@@ -41,6 +41,8 @@ mod segment;
 
 pub use accumulate::{Accumulator, Sums};
 pub use bits::{Digest, Fingerprint, ParseBitsError, Signature, similarity};
+#[cfg(feature = "cli")]
+pub(crate) use features::mix;
 pub(crate) use fingerprinter::Class;
 pub use fingerprinter::{Feature, Fingerprinter, Sketch};
 #[cfg(feature = "cli")]

@@ -161,6 +161,12 @@ impl NormalUrl {
         Origin::of(&self.0).expect("an `http` URL has a host and a port")
     }
 
+    /// The scheme and the origin: what a robots.txt is valid for.
+    #[cfg(feature = "crawl")]
+    pub(crate) fn root_url(&self) -> String {
+        format!("{}://{}", self.scheme(), self.origin())
+    }
+
     /// The registrable domain, or the host itself if it has none.
     #[must_use]
     pub fn site(&self) -> &str {

@@ -68,10 +68,9 @@ pub(super) struct Sitemaps {
 impl Sitemaps {
     pub(super) fn new(seeds: &[Seed], roots: &[Root]) -> Self {
         let lists = seeds.iter().zip(roots).enumerate().filter(|(_, (seed, _))| seed.sitemaps);
-        let root_url = |url: &NormalUrl| format!("{}://{}", url.scheme(), url.origin());
         let seeds = lists
             .rev()
-            .flat_map(|(seed, (_, (_, urls)))| urls.iter().map(move |url| (root_url(url), seed)));
+            .flat_map(|(seed, (_, (_, urls)))| urls.iter().map(move |url| (url.root_url(), seed)));
         Self { seeds: seeds.collect(), found: HashMap::new() }
     }
 
