@@ -23,6 +23,8 @@ pub(super) struct Segment {
     pub(super) start: usize,
     /// Number of its bytes that are text of links.
     pub(super) linked: usize,
+    /// Number of its bytes that are source code.
+    pub(super) code: usize,
 }
 
 /// Limit of segments.
@@ -38,6 +40,8 @@ pub(super) struct Writer {
     pub(super) block: usize,
     /// Whether the text written next belongs to a link.
     pub(super) in_link: bool,
+    /// Whether it is source code.
+    pub(super) in_code: bool,
     /// Whether the limit of segments was reached, after which nothing is written.
     pub(super) is_full: bool,
 }
@@ -117,10 +121,9 @@ impl Writer {
         }
         self.out.push_str(words);
         self.gap = Gap::Space;
-        if self.in_link
-            && let Some(segment) = self.segments.last_mut()
-        {
-            segment.linked += words.len();
+        if let Some(segment) = self.segments.last_mut() {
+            segment.linked += if self.in_link { words.len() } else { 0 };
+            segment.code += if self.in_code { words.len() } else { 0 };
         }
     }
 
@@ -130,7 +133,7 @@ impl Writer {
             return;
         }
         let (gap, block, start) = (self.gap, self.block, self.out.len());
-        self.segments.push(Segment { gap, block, start, linked: 0 });
+        self.segments.push(Segment { gap, block, start, linked: 0, code: 0 });
     }
 }
 

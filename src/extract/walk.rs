@@ -34,6 +34,18 @@ pub(super) struct Reading<'a> {
     pub(super) is_cut: bool,
 }
 
+/// Classes of elements that hold source code, as generators and scripts name them.
+const CODE: [&str; 8] = [
+    "blob-code",
+    "code",
+    "codehilite",
+    "crayon-pre",
+    "fragment",
+    "highlight",
+    "sourceCode",
+    "syntaxhighlighter",
+];
+
 /// Reads the page. `agent` is the product token to which meta elements may be addressed.
 ///
 /// It walks the tree without recursion, because the page determines its depth. Skipped elements are not entered.
@@ -49,6 +61,7 @@ pub(super) fn read<'a>(html: &'a Html, agent: Option<&str>, selection: &Selectio
         muted: None,
         in_content: 0,
         in_pre: 0,
+        in_code: 0,
         in_link: 0,
         in_kept: 0,
     };
@@ -86,9 +99,10 @@ struct Walk<'a, 'o> {
     heading: Option<String>,
     /// The outermost open element whose text is ignored.
     muted: Option<NodeId>,
-    /// Number of open elements that are content, that are preformatted, that are links.
+    /// Number of open elements that are content, that are preformatted, that are source code, that are links.
     in_content: usize,
     in_pre: usize,
+    in_code: usize,
     in_link: usize,
     /// Number of open elements that a rule keeps.
     in_kept: usize,
@@ -125,7 +139,12 @@ impl<'a> Walk<'a, '_> {
         }
         for (index, segment) in self.writer.segments.iter().enumerate() {
             let text = self.writer.text_of(index);
-            outline.line(number(segment.block), text, segment.linked, keeps[index]);
+            let (block, linked, is_body) = (number(segment.block), segment.linked, keeps[index]);
+            if segment.code * 2 > text.len() {
+                outline.code_line(block, text, linked, is_body);
+            } else {
+                outline.line(block, text, linked, is_body);
+            }
         }
         outline
     }
@@ -161,6 +180,10 @@ impl<'a> Walk<'a, '_> {
             self.in_link += 1;
             self.writer.in_link = true;
         }
+        if is_code(element) {
+            self.in_code += 1;
+            self.writer.in_code = true;
+        }
         true
     }
 
@@ -180,6 +203,10 @@ impl<'a> Walk<'a, '_> {
         if is_link(element) {
             self.in_link -= 1;
             self.writer.in_link = self.in_link > 0;
+        }
+        if is_code(element) {
+            self.in_code -= 1;
+            self.writer.in_code = self.in_code > 0;
         }
     }
 
@@ -286,6 +313,15 @@ fn is_in_head(node: ElementRef<'_>) -> bool {
 fn is_link(element: &Element) -> bool {
     element.name.local == local_name!("a")
         && attribute(element, &local_name!("href")).is_some_and(|href| !href.starts_with('#'))
+}
+
+/// Whether the element holds lines of source code. Code within a sentence is a part of it.
+fn is_code(element: &Element) -> bool {
+    let is_block = matches!(element.name.local, names!("div" "figure" "table" "td"));
+    let is_named =
+        |classes: &str| classes.split_ascii_whitespace().any(|class| CODE.contains(&class));
+    is_preformatted(element)
+        || is_block && attribute(element, &local_name!("class")).is_some_and(is_named)
 }
 
 fn is_preformatted(element: &Element) -> bool {

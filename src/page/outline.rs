@@ -36,6 +36,8 @@ pub(crate) struct Line {
     pub(crate) linked: usize,
     /// Whether it is part of the body text.
     pub(crate) is_body: bool,
+    /// Whether it is source code.
+    pub(crate) is_code: bool,
 }
 
 impl Outline {
@@ -58,8 +60,17 @@ impl Outline {
 
     /// Adds a line of a block, in page order. `linked` bytes of it are text of links. `is_body`: whether it is part of the body text.
     pub fn line(&mut self, block: u32, text: &str, linked: usize, is_body: bool) {
+        self.push(block, text, linked, is_body, false);
+    }
+
+    /// The same for a line of source code. Two pages of one site that are mostly code are the same only if all of it is.
+    pub fn code_line(&mut self, block: u32, text: &str, linked: usize, is_body: bool) {
+        self.push(block, text, linked, is_body, true);
+    }
+
+    fn push(&mut self, block: u32, text: &str, linked: usize, is_body: bool, is_code: bool) {
         let block = if self.parents.get(block as usize).is_some() { block } else { Self::PAGE };
-        self.lines.push(Line { block, start: self.text.len(), linked, is_body });
+        self.lines.push(Line { block, start: self.text.len(), linked, is_body, is_code });
         self.text.push_str(text);
     }
 

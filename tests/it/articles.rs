@@ -261,3 +261,33 @@ fn titles_that_two_lists_link_to_are_no_prose_in_common() {
     assert!(!judge("/green", &list("green", [1, 2, 3])).verdict.is_unique(), "the same posts");
     assert!(judge("/milk", &list("milk", [4, 5, 6])).verdict.is_unique(), "other posts");
 }
+
+#[test]
+fn pages_of_source_code_are_two_if_a_line_differs() {
+    let listing = |from: &str, changed: &str| {
+        let lines = (0..60).map(|line| match line {
+            40 => format!("    {changed}\n"),
+            _ => format!("    {}\n", words(&format!("{from} {line}"), 4)),
+        });
+        lines.collect::<String>()
+    };
+    let page = |element: &str, code: &str, prose: usize| {
+        let end = element.split(' ').next().unwrap();
+        let content =
+            format!("<p>{}</p><{element}>{code}</{end}>", words("about the listing", prose));
+        framed("a", "tea", &content)
+    };
+    for element in ["pre", "div class=fragment"] {
+        let mut filter = filter_that_knows_the_site();
+        let mut judge = |path: &str, html: &str| judge(&mut filter, &format!("a.test{path}"), html);
+        assert!(judge("/1", &page(element, &listing("a", "steep(3);"), 30)).verdict.is_unique());
+        let indented = listing("a", "steep(3);").replace("    ", "\t");
+        assert!(!judge("/2", &page(element, &indented, 30)).verdict.is_unique(), "{element}");
+        let other = judge("/3", &page(element, &listing("a", "steep(4);"), 30));
+        assert!(other.verdict.is_unique(), "{element}: one line of it is another");
+        let few = judge("/4", &page(element, &listing("a", "steep(5);"), 600));
+        assert!(few.verdict.is_unique(), "{element}: most of it is prose");
+        let few = judge("/5", &page(element, &listing("a", "steep(6);"), 600));
+        assert!(!few.verdict.is_unique(), "{element}: most of it is prose that is the same");
+    }
+}

@@ -98,7 +98,9 @@ fn relation(figures: &Figures) -> Vec<String> {
             let titles = (!have_one_title).then(|| titles.to_owned());
             iter::once(relation.to_owned()).chain(shared).chain(titles).collect()
         }
-        Figures::OtherLinks => vec!["compared as pages of one site".to_owned()],
+        Figures::OtherLinks | Figures::OtherCode => {
+            vec!["compared as pages of one site".to_owned()]
+        }
         Figures::OneOrigin { is_learnt, names, both, own: [b, a], body, .. } => {
             let boilerplate = if is_learnt { "is known" } else { "is not known yet" };
             let names = match names {
@@ -132,6 +134,7 @@ fn why_not(condition: UnmetCondition) -> String {
             format!("{larger} % of one article and {smaller} % of the other are needed")
         }
         UnmetCondition::OtherLinks => "the body text lists links, and these differ".to_owned(),
+        UnmetCondition::OtherCode => "they are mostly source code, and it differs".to_owned(),
         UnmetCondition::TooMuchOwn { own: [b, a], most: [less, more] } => format!(
             "A has {} of its own and B {}; allowed are {} for the page with less and {} for the other",
             words(a),

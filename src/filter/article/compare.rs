@@ -52,6 +52,8 @@ const LIST: u8 = 50;
 const LIST_WITH_PROSE: u8 = 60;
 /// The same for pages whose name does not tell them apart.
 const LIST_SHARED_NAME: u8 = 25;
+/// A page with at least this share of source code, in per cent of its body text, is compared by it.
+const CODE: u8 = 50;
 /// The share of the article, in per cent, that the page with the larger one and the other page need across sites: if what is shared is
 /// shorter than this, and if it is longer or their titles differ. The shorter an article, the more of what is taken for it is boilerplate.
 const SHARES: [[usize; 2]; 2] = [[60, 40], [60, 56]];
@@ -160,6 +162,8 @@ pub(crate) enum Figures {
     },
     /// Of pages of one origin whose body texts list different pages. Nothing else counts then.
     OtherLinks,
+    /// Of pages of one origin that are mostly source code, and not the same. Nothing else counts then.
+    OtherCode,
     /// Of other pages of one origin.
     OneOrigin {
         /// Whether boilerplate of the origin is known.
@@ -203,6 +207,8 @@ pub(crate) enum UnmetCondition {
     ShareTooSmall { needed: [usize; 2] },
     /// Their body texts list different pages.
     OtherLinks,
+    /// They are mostly source code, and it differs.
+    OtherCode,
     /// One has more prose of its own than `most`: the limits of the page with less, and of the page with more.
     TooMuchOwn { own: [usize; 2], most: [usize; 2] },
     /// They have two names, no boilerplate is known yet, and one has more of its own than this.
@@ -233,7 +239,7 @@ impl Figures {
             Self::TwoOrigins { shared, .. } => {
                 shared.map_or(0, |[one, other]| one.percent.max(other.percent))
             }
-            Self::OtherLinks => 0,
+            Self::OtherLinks | Self::OtherCode => 0,
             Self::OneOrigin { both, own: [one, other], .. } => {
                 100 * both / (both + one.max(other)).max(1)
             }
@@ -259,6 +265,7 @@ impl Figures {
                 found[1] = unless(are_enough, Unmet::ShareTooSmall { needed });
             }
             Self::OtherLinks => found[0] = Some(Unmet::OtherLinks),
+            Self::OtherCode => found[0] = Some(Unmet::OtherCode),
             Self::OneOrigin { is_learnt, names, both, own: [one, other], body, targets } => {
                 let [less, more] = [one.min(other), one.max(other)];
                 let needed = match names {
@@ -442,6 +449,13 @@ impl ArticleSketch {
         is_list && self.has_other_links(earlier)
     }
 
+    /// Whether it and an earlier page are mostly source code that is not the same, so that nothing else counts. Across sites it may differ.
+    pub(crate) fn has_other_code(&self, earlier: &Self, relation: OriginRelation) -> bool {
+        let share = self.code.share.min(earlier.code.share);
+        let are_code = relation != OriginRelation::Different && share >= CODE;
+        are_code && self.code.hash != earlier.code.hash
+    }
+
     /// Whether they have one name, and it tells pages apart. Pages of a list, or versions of a page, often have names that differ in their
     /// digits.
     fn has_distinctive_name(&self, earlier: &Self, relation: OriginRelation) -> bool {
@@ -493,7 +507,9 @@ impl<'a> Side<'a> {
         own: impl FnOnce() -> Own,
         relation: OriginRelation,
     ) -> Option<usize> {
-        if self.sketch.lists_other_pages(earlier, relation) {
+        if self.sketch.lists_other_pages(earlier, relation)
+            || self.sketch.has_other_code(earlier, relation)
+        {
             return None;
         }
         let met = self.meet(earlier);
@@ -592,6 +608,9 @@ impl Pair<'_> {
         let Self { later, earlier } = self;
         if later.sketch.lists_other_pages(earlier.sketch, relation) {
             return Figures::OtherLinks;
+        }
+        if later.sketch.has_other_code(earlier.sketch, relation) {
+            return Figures::OtherCode;
         }
         if relation == OriginRelation::Different {
             let [mine, theirs] = [later, earlier].map(View::in_long_runs);
@@ -859,7 +878,7 @@ mod tests {
     use super::{
         super::{
             Article,
-            sketch::{Links, Name},
+            sketch::{Code, Links, Name},
             tokens::Token,
         },
         *,
@@ -898,12 +917,14 @@ mod tests {
         let block = (0..8_u64, select(vec![0, 3, 9, 30, 70, 150]), 0..4_u8, flags);
         let links = (0..2_u32, select(vec![0, 30, 55, 100]))
             .prop_map(|(hash, share)| Links { hash, share });
+        let code = (0..2_u32, select(vec![0, 0, 0, 49, 50, 100]))
+            .prop_map(|(hash, share)| Code { hash, share });
         let targets = prop::collection::vec(0..12_u32, 0..9);
         let blocks = prop::collection::vec(block, 0..7);
-        let page = (blocks, prop::bool::weighted(0.3), name(), links, targets);
-        page.prop_map(|(blocks, is_truncated, name, links, targets)| {
+        let page = (blocks, prop::bool::weighted(0.3), name(), links, code, targets);
+        page.prop_map(|(blocks, is_truncated, name, links, code, targets)| {
             let mut sketch =
-                ArticleSketch { is_truncated, name, links, ..ArticleSketch::default() };
+                ArticleSketch { is_truncated, name, links, code, ..ArticleSketch::default() };
             let mut known = Vec::new();
             for (number, length, shared, (is_body, is_linked, is_boilerplate)) in blocks {
                 let start = sketch.tokens.len();

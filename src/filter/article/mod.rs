@@ -27,12 +27,12 @@ mod tokens;
 use std::ops::Range;
 
 use self::{
-    sketch::{BYTES_PER_LEAF, Links, MOST_BYTES, MOST_OF_TITLE, Name},
+    sketch::{BYTES_PER_LEAF, Code, Links, MOST_BYTES, MOST_OF_TITLE, Name},
     tokens::{Token, passages},
 };
 use crate::{
     fingerprint::{Fingerprinter, Sketch},
-    page::outline::Outline,
+    page::outline::{Line, Outline},
 };
 
 pub(crate) use compare::{Figures, Names, Part, Passage, Shared, UnmetCondition};
@@ -275,6 +275,24 @@ fn prose(outline: &Outline, mut visit: impl FnMut(&Prose)) -> (Vec<Prose>, Links
     (kept.collect(), links)
 }
 
+/// The source code in the body text.
+fn code(outline: &Outline) -> Code {
+    let body = || outline.lines().iter().enumerate().filter(|(_, line)| line.is_body);
+    let bytes = |is_wanted: fn(&Line) -> bool| -> usize {
+        body().filter(|(_, line)| is_wanted(line)).map(|(at, _)| outline.text_of(at).len()).sum()
+    };
+    let (all, of_code) = (bytes(|_| true), bytes(|line| line.is_code));
+    if of_code == 0 {
+        return Code::default();
+    }
+    let mut text = String::with_capacity(of_code);
+    for (at, _) in body().filter(|(_, line)| line.is_code) {
+        text.extend(outline.text_of(at).split_ascii_whitespace());
+    }
+    let share = u8::try_from(100 * of_code / all.max(1)).unwrap_or(100);
+    Code { hash: half(xxhash_rust::xxh3::xxh3_64(text.as_bytes())), share }
+}
+
 /// A shorter hash.
 fn half(hash: u64) -> u32 {
     let [a, b, c, d, ..] = hash.to_le_bytes();
@@ -467,6 +485,7 @@ impl<'a> Reader<'a> {
             name: Name { letters: name, digits },
             title: title(self.outline.name(), self.fingerprinter),
             links: self.links,
+            code: code(self.outline),
             targets: Targets::of(self.outline.targets()),
             tokens: Vec::with_capacity(self.tokens.len()),
             leaves: Vec::with_capacity(self.blocks.len()),

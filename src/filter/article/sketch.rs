@@ -5,7 +5,7 @@
 use super::{Leaf, targets::Targets, tokens::Token};
 
 /// The most bytes that the words of a sketch and their blocks take. Of a longer page the body text is kept first, then the other blocks in page order.
-pub(super) const MOST_BYTES: usize = 1_800;
+pub(super) const MOST_BYTES: usize = 1_795;
 /// What a block takes at most.
 pub(super) const BYTES_PER_LEAF: usize = 3;
 
@@ -13,6 +13,7 @@ const TRUNCATED: u8 = 1;
 const BODY_TRUNCATED: u8 = 2;
 const TITLED: u8 = 4;
 const LINKED: u8 = 8;
+const CODED: u8 = 16;
 /// What is kept of the title, and of the first heading, at most.
 pub(super) const MOST_OF_TITLE: usize = 16;
 
@@ -29,6 +30,7 @@ pub(crate) struct ArticleSketch {
     /// The first words of its title and of its first heading; empty if they are not known.
     pub(super) title: Vec<Token>,
     pub(super) links: Links,
+    pub(super) code: Code,
     /// Where its links lead; empty if that is not known.
     pub(super) targets: Targets,
 }
@@ -51,6 +53,15 @@ pub(super) struct Links {
     pub(super) share: u8,
 }
 
+/// The source code in the body text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Code {
+    /// The hash of its lines, without white space.
+    pub(super) hash: u32,
+    /// The share of the body text, in per cent, that is code.
+    pub(super) share: u8,
+}
+
 impl ArticleSketch {
     /// Whether some of the body text is missing.
     pub(crate) fn is_body_truncated(&self) -> bool {
@@ -65,12 +76,17 @@ impl ArticleSketch {
             flag(self.is_truncated, TRUNCATED)
                 | flag(self.is_body_truncated, BODY_TRUNCATED)
                 | flag(!self.title.is_empty(), TITLED)
-                | flag(!self.targets.is_empty(), LINKED),
+                | flag(!self.targets.is_empty(), LINKED)
+                | flag(self.code != Code::default(), CODED),
         );
         out.extend(self.name.letters.to_le_bytes());
         out.extend(self.name.digits.to_le_bytes());
         out.extend(self.links.hash.to_le_bytes());
         out.push(self.links.share);
+        if self.code != Code::default() {
+            out.extend(self.code.hash.to_le_bytes());
+            out.push(self.code.share);
+        }
         if !self.title.is_empty() {
             push_number(&mut out, self.title.len());
             out.extend(self.title.iter().map(|token| token.0));
@@ -98,6 +114,13 @@ impl ArticleSketch {
         let [letters, digits, hash] = [letters, digits, hash].map(u32::from_le_bytes);
         let name = Name { letters, digits };
         let links = Links { hash, share };
+        let mut code = Code::default();
+        if flags & CODED != 0 {
+            let (&hash, after) = rest.split_first_chunk()?;
+            let (&share, after) = after.split_first()?;
+            code = Code { hash: u32::from_le_bytes(hash), share };
+            rest = after;
+        }
         let mut title: &[u8] = &[];
         if flags & TITLED != 0 {
             let count = take_number(&mut rest)?;
@@ -121,8 +144,17 @@ impl ArticleSketch {
         let tokens = rest.iter().map(|&byte| Token(byte)).collect();
         let [is_truncated, is_body_truncated] =
             [TRUNCATED, BODY_TRUNCATED].map(|flag| flags & flag != 0);
-        let sketch =
-            Self { tokens, leaves, is_truncated, is_body_truncated, name, title, links, targets };
+        let sketch = Self {
+            tokens,
+            leaves,
+            is_truncated,
+            is_body_truncated,
+            name,
+            title,
+            links,
+            code,
+            targets,
+        };
         (rest.len() == start).then_some(sketch)
     }
 }
@@ -175,9 +207,10 @@ mod tests {
         let links = (any::<u32>(), 0..=100_u8).prop_map(|(hash, share)| Links { hash, share });
         let name = any::<[u32; 2]>().prop_map(|[letters, digits]| Name { letters, digits });
         let title = prop::collection::vec(any::<u8>(), 0..2 * MOST_OF_TITLE);
+        let code = (any::<u32>(), 0..=100_u8).prop_map(|(hash, share)| Code { hash, share });
         let targets = prop::collection::vec(any::<u32>(), 0..60);
-        let page = (blocks, flags, name, title, links, targets);
-        page.prop_map(|(blocks, flags, name, title, links, targets)| {
+        let page = (blocks, flags, name, title, links, code, targets);
+        page.prop_map(|(blocks, flags, name, title, links, code, targets)| {
             let [is_truncated, is_body_truncated] = flags;
             let title = title.into_iter().map(Token).collect();
             let mut sketch = ArticleSketch {
@@ -186,6 +219,7 @@ mod tests {
                 name,
                 title,
                 links,
+                code,
                 targets: Targets::of(&targets),
                 ..ArticleSketch::default()
             };
@@ -281,8 +315,8 @@ mod tests {
             }
             (0..links).for_each(|link| outline.link(&format!("https://example.org/{link}")));
             let article = Article::of(&outline, &Fingerprinter::new(Recipe::default()));
-            // Flags, name, title, links and the number of blocks.
-            prop_assert!(article.sketch().pack().len() <= MOST_BYTES + 1 + 8 + 1 + 2 * MOST_OF_TITLE + 5 + targets::MOST_BYTES + 2);
+            // Flags, name, title, links, code and the number of blocks.
+            prop_assert!(article.sketch().pack().len() <= MOST_BYTES + 1 + 8 + 1 + 2 * MOST_OF_TITLE + 5 + 5 + targets::MOST_BYTES + 2);
             prop_assert_eq!(ArticleSketch::unpack(&article.sketch().pack()), Some(article.sketch().clone()));
         }
     }
