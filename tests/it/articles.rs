@@ -279,15 +279,19 @@ fn pages_of_source_code_are_two_if_a_line_differs() {
     };
     for element in ["pre", "div class=fragment"] {
         let mut filter = filter_that_knows_the_site();
-        let mut judge = |path: &str, html: &str| judge(&mut filter, &format!("a.test{path}"), html);
-        assert!(judge("/1", &page(element, &listing("a", "steep(3);"), 30)).verdict.is_unique());
+        let mut judge = |url: &str, html: &str| judge(&mut filter, url, html);
+        assert!(
+            judge("a.test/1", &page(element, &listing("a", "steep(3);"), 30)).verdict.is_unique()
+        );
         let indented = listing("a", "steep(3);").replace("    ", "\t");
-        assert!(!judge("/2", &page(element, &indented, 30)).verdict.is_unique(), "{element}");
-        let other = judge("/3", &page(element, &listing("a", "steep(4);"), 30));
+        assert!(!judge("a.test/2", &page(element, &indented, 30)).verdict.is_unique(), "{element}");
+        let other = judge("a.test/3", &page(element, &listing("a", "steep(4);"), 30));
         assert!(other.verdict.is_unique(), "{element}: one line of it is another");
-        let few = judge("/4", &page(element, &listing("a", "steep(5);"), 600));
+        let elsewhere = judge("b.test/1", &page(element, &listing("a", "steep(5);"), 30));
+        assert!(!elsewhere.verdict.is_unique(), "{element}: on another site a line may differ");
+        let few = judge("a.test/4", &page(element, &listing("a", "steep(5);"), 600));
         assert!(few.verdict.is_unique(), "{element}: most of it is prose");
-        let few = judge("/5", &page(element, &listing("a", "steep(6);"), 600));
+        let few = judge("a.test/5", &page(element, &listing("a", "steep(6);"), 600));
         assert!(!few.verdict.is_unique(), "{element}: most of it is prose that is the same");
     }
 }

@@ -26,13 +26,15 @@ mod tokens;
 
 use std::ops::Range;
 
+use xxhash_rust::xxh3::Xxh3;
+
 use self::{
     sketch::{BYTES_PER_LEAF, Code, Links, MOST_BYTES, MOST_OF_TITLE, Name},
     tokens::{Token, passages},
 };
 use crate::{
     fingerprint::{Fingerprinter, Sketch},
-    page::outline::{Line, Outline},
+    page::outline::Outline,
 };
 
 pub(crate) use compare::{Figures, Names, Part, Passage, Shared, UnmetCondition};
@@ -277,20 +279,20 @@ fn prose(outline: &Outline, mut visit: impl FnMut(&Prose)) -> (Vec<Prose>, Links
 
 /// The source code in the body text.
 fn code(outline: &Outline) -> Code {
-    let body = || outline.lines().iter().enumerate().filter(|(_, line)| line.is_body);
-    let bytes = |is_wanted: fn(&Line) -> bool| -> usize {
-        body().filter(|(_, line)| is_wanted(line)).map(|(at, _)| outline.text_of(at).len()).sum()
-    };
-    let (all, of_code) = (bytes(|_| true), bytes(|line| line.is_code));
+    let (mut bytes, mut of_code, mut hash) = (0, 0, Xxh3::new());
+    for (at, line) in outline.lines().iter().enumerate().filter(|(_, line)| line.is_body) {
+        let text = outline.text_of(at);
+        bytes += text.len();
+        if line.is_code {
+            of_code += text.len();
+            text.split_ascii_whitespace().for_each(|word| hash.update(word.as_bytes()));
+        }
+    }
     if of_code == 0 {
         return Code::default();
     }
-    let mut text = String::with_capacity(of_code);
-    for (at, _) in body().filter(|(_, line)| line.is_code) {
-        text.extend(outline.text_of(at).split_ascii_whitespace());
-    }
-    let share = u8::try_from(100 * of_code / all.max(1)).unwrap_or(100);
-    Code { hash: half(xxhash_rust::xxh3::xxh3_64(text.as_bytes())), share }
+    let share = u8::try_from(100 * of_code / bytes).unwrap_or(100);
+    Code { hash: half(hash.digest()), share }
 }
 
 /// A shorter hash.
