@@ -11,6 +11,7 @@
     reason = "pages are composed of small parts, and read better so"
 )]
 
+mod behind_repeats;
 mod false_traps;
 mod four_sites;
 mod honest;
@@ -89,7 +90,7 @@ fn main() -> Outcome<()> {
             }
             "traps" => choice.run_all(traps::worlds())?,
             "false-traps" => choice.run_all(false_traps::worlds())?,
-            "shapes" => choice.run_all(shapes::worlds())?,
+            "shapes" => choice.run_all(shapes::worlds().chain(behind_repeats::worlds()))?,
             "static" => choice.run_static()?,
             other => return Err(format!("no part `{other}`: {}", PARTS.join(", ")).into()),
         }

@@ -33,6 +33,11 @@ impl Target {
         self.get(name)?.parse().ok()
     }
 
+    /// The number between these two in the path.
+    pub(crate) fn number_below(&self, prefix: &str, suffix: &str) -> Option<usize> {
+        self.path.strip_prefix(prefix)?.strip_suffix(suffix)?.parse().ok()
+    }
+
     /// With this parameter at the end.
     #[must_use]
     pub(crate) fn with(mut self, name: &str, value: impl ToString) -> Self {

@@ -56,7 +56,7 @@ impl Default for Options {
             user_agent: String::new(),
             concurrency: NonZeroUsize::new(64).expect("not zero"),
             max_pages: 100_000,
-            max_depth: 1_000,
+            max_depth: 100_000,
             max_outage: Duration::from_hours(24),
             revisit_after: None,
             tracking: UrlOptions::default().tracking,

@@ -317,8 +317,7 @@ impl Learner {
                 continue;
             }
             if yielded != Yielded::RedirectUndecided {
-                let pattern_yield = site.yields.entry(*number).or_default();
-                changed |= pattern_yield.add(yielded, *kind, chain);
+                changed |= site.count_yield(page.url, (*number, *kind), yielded, chain);
             }
         }
         site.set_chain(page.url, longest, !is_gain);
@@ -385,7 +384,12 @@ impl Learner {
         let mut late = None;
         for Pattern { number, text, kind } in known.patterns(url) {
             let Some(pattern_yield) = known.yields.get(&number) else { continue };
-            let sample_interval = pattern_yield.sample_interval(kind);
+            let is_open = kind == PatternKind::Exact && known.is_in_open_branch(url, number);
+            let sample_interval = if is_open {
+                pattern_yield.self_link_interval(kind)
+            } else {
+                pattern_yield.sample_interval(kind)
+            };
             if sample_interval > 1
                 && !(chance / SAMPLE_ONE_IN).is_multiple_of(u64::from(sample_interval))
             {

@@ -36,7 +36,15 @@ const POINTS_PER_NEW_TEXT: u32 = 2;
 /// Most points that a pattern with occasional new texts is allowed.
 const MAX_STEADY_POINTS: u32 = 1_000 * KNOWN_TEXT_POINTS;
 /// Pages that a pattern earns with each new text elsewhere to which it leads.
-const CREDIT_PER_NEW_TEXT: u32 = 2;
+const CREDIT_PER_NEW_TEXT: u32 = 3;
+/// A pattern of which fewer than one in this many pages is new is lean.
+const LEAN: u32 = 4;
+const WIDE_LEAN: u32 = 10;
+/// What views are allowed for each new text among them or elsewhere: two repeats; for two texts, one without new lines.
+const VIEW_POINTS_PER_NEW_TEXT: u32 = 16;
+/// The pages of a branch from which on its estimate counts, and the least that keeps it open.
+const BRANCH_PAGES: u32 = 8;
+const MIN_BRANCH_YIELD: f32 = 0.1;
 
 /// How much a pattern has in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +107,9 @@ impl PatternYield {
     pub(super) fn add(&mut self, yielded: Yielded, kind: PatternKind, chain: Chain) -> bool {
         let before = self.sample_interval(kind);
         self.fetched = self.fetched.saturating_add(1);
-        self.self_linked += u32::from(chain.links >= CHAIN_LINKS);
+        // Repeats end an exact pattern by themselves: a chain of ids has gaps.
+        let counts = kind != PatternKind::Exact || yielded.is_new_text();
+        self.self_linked += u32::from(counts && chain.links >= CHAIN_LINKS);
         self.fan = if self.from == chain.from { self.fan + 1 } else { 0 };
         self.from = chain.from;
         match (yielded, kind) {
@@ -170,12 +180,15 @@ impl PatternYield {
 
     /// One of this many URLs is to be fetched. A pattern whose form many traps have may be without an end in all directions.
     pub(super) fn sample_interval(&self, kind: PatternKind) -> u32 {
-        let is_trap_shaped = kind == PatternKind::TrapShaped;
         // What gives little, but steadily, is not ended by chance.
         let each = self.fetched.checked_div(self.new).unwrap_or(0);
         let steady = each.saturating_mul(4 * KNOWN_TEXT_POINTS).min(MAX_STEADY_POINTS);
         let most = match kind {
-            PatternKind::View | PatternKind::Path => FULL_POINTS,
+            PatternKind::View | PatternKind::Path => {
+                let texts = self.new.saturating_add(self.found_elsewhere);
+                let earned = texts.saturating_mul(VIEW_POINTS_PER_NEW_TEXT);
+                FULL_POINTS.max(earned.min(MAX_STEADY_POINTS))
+            }
             PatternKind::Broad => FULL_POINTS.max(self.new.saturating_mul(POINTS_PER_NEW_TEXT)),
             _ => FULL_POINTS.max(steady),
         };
@@ -183,22 +196,37 @@ impl PatternYield {
             Some(more) => 2_u32.saturating_pow(1 + more / HALVING_POINTS),
             None => 1,
         };
-        let own = self.self_linked.saturating_sub(self.found_elsewhere * CREDIT_PER_NEW_TEXT);
-        let least = if kind.is_wide() { 10 } else { 4 };
-        let is_lean = self.new.saturating_mul(least) < self.fetched;
-        let over = match kind {
-            PatternKind::Broad | PatternKind::View | PatternKind::Path => {
-                own.checked_sub(MAX_SELF_LINKED).filter(|_| is_lean)
-            }
-            _ => own.checked_sub(MAX_SELF_LINKED).filter(|_| is_trap_shaped || is_lean),
+        of_misses.max(self.self_link_interval(kind))
+    }
+
+    /// The same without regard to misses.
+    pub(super) fn self_link_interval(&self, kind: PatternKind) -> u32 {
+        let own = self.net_self_linked();
+        let over = if kind == PatternKind::TrapShaped {
+            own.checked_sub(MAX_SELF_LINKED)
+        } else if kind.is_wide() {
+            let is_lean = self.new.saturating_mul(WIDE_LEAN) < self.fetched;
+            own.checked_sub(MAX_SELF_LINKED).filter(|_| is_lean)
+        } else {
+            let is_lean = self.new.saturating_mul(LEAN) < self.fetched;
+            own.checked_sub(MAX_SELF_LINKED).filter(|_| is_lean)
         };
-        of_misses.max(over.map_or(1, |over| 64 << (over / 16).min(16)))
+        over.map_or(1, |over| 64 << (over / 16).min(16))
+    }
+
+    /// Pages that the pattern feeds to itself, less what it earned elsewhere.
+    fn net_self_linked(&self) -> u32 {
+        self.self_linked.saturating_sub(self.found_elsewhere.saturating_mul(CREDIT_PER_NEW_TEXT))
+    }
+
+    /// Whether a branch of a pattern gives new texts, although the pattern may not.
+    pub(super) fn still_yields(&self) -> bool {
+        self.fetched >= BRANCH_PAGES && self.estimate() > MIN_BRANCH_YIELD
     }
 
     /// Whether mostly pages of the pattern itself lead to its pages.
     pub(super) fn feeds_itself(&self) -> bool {
-        self.self_linked.saturating_sub(self.found_elsewhere * CREDIT_PER_NEW_TEXT)
-            >= MAX_SELF_LINKED
+        self.net_self_linked() >= MAX_SELF_LINKED
     }
 
     /// How likely the next page has a new text, by what the last ones had.
@@ -275,5 +303,35 @@ mod tests {
         assert!(
             enough(Yielded::New, PatternKind::TrapShaped, chain).is_some_and(|pages| pages < 130)
         );
+    }
+
+    #[test]
+    fn views_that_have_led_to_texts_are_asked_for_longer() {
+        let mut cars = PatternYield { found_elsewhere: 400, ..PatternYield::default() };
+        let misses = (1..2_000).find(|_| {
+            cars.add(Yielded::KnownLines, PatternKind::Path, Chain::default());
+            cars.sample_interval(PatternKind::Path) > 1
+        });
+        assert!(misses.is_some_and(|misses| (200..=220).contains(&misses)), "{misses:?}");
+    }
+
+    #[test]
+    fn a_chain_of_ids_with_gaps_is_followed_if_one_in_three_is_there() {
+        let pages = |one_in: u32| {
+            let mut ids = PatternYield::default();
+            (1..5_000).find(|page| {
+                let is_there = page % 60 < 60 / one_in;
+                let yielded = if is_there { Yielded::New } else { Yielded::EqualText };
+                let links = u16::try_from(*page).unwrap();
+                ids.add(
+                    yielded,
+                    PatternKind::Exact,
+                    Chain { links, from: *page, from_known: !is_there },
+                );
+                ids.sample_interval(PatternKind::Exact) > 1
+            })
+        };
+        assert_eq!(pages(3), None);
+        assert!(pages(6).is_some_and(|page| page > 700));
     }
 }

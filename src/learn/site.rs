@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::{
-    Page,
+    Page, Yielded,
     classes::Classes,
     names::{Meaning, meaning},
     parts::{Part, PartKind, Parts, Spelling, TextKind, hash, text_kind},
@@ -53,6 +53,10 @@ const REDIRECTS: usize = 512;
 const KNOWN_PAGE: u16 = 1 << 15;
 /// Different values after which those of a part that look like ids are taken for such.
 const MANY_VALUES: u32 = 12;
+/// The pages of a class that are trials of their last segment, if they repeat one of it.
+const MAX_TRIALS: u8 = 12;
+/// From this number of pages on, the branches of a pattern are counted.
+const BRANCHED: u32 = 64;
 /// From this length on, the value of a parameter for sessions is one.
 const LONG_ID: usize = 16;
 
@@ -418,7 +422,6 @@ impl Site {
         for part_class in &part_classes {
             let Some(class) = self.class_of(part_class) else { continue };
             let repeats = class.repeats(text);
-            let other = (!class.varies).then_some(class.value);
             // If it repeats some other page, that says nothing about this part.
             if !repeats.is_success() && !is_new {
                 continue;
@@ -429,12 +432,7 @@ impl Site {
             if part_class.part.kind == PartKind::Parameter && !self.is_replay {
                 self.tried.push((hash(part_class.part.name, 0), repeats));
             }
-            for (number, test) in self.candidates_of(&parts, &part_classes, part_class) {
-                changed |= self.try_candidate(number, test, part_class.part, repeats, &parts);
-            }
-            if part_class.part.kind == PartKind::Host {
-                changed |= other.is_some_and(|other| self.try_other_host(other, repeats));
-            }
+            changed |= self.try_part(&parts, &part_classes, part_class, repeats);
         }
         changed |= self.try_suffixes(&parts, text, is_new);
         changed |= self.try_last_word(&parts, key, text, is_new);
@@ -461,6 +459,32 @@ impl Site {
         self.remember_redirects(parts.key, text);
         if std::mem::take(&mut self.is_stale) {
             self.rebuild();
+        }
+        changed
+    }
+
+    /// A page repeats one that differs from it in this part only, or not.
+    fn try_part(
+        &mut self,
+        parts: &Parts<'_>,
+        all: &[PartClass<'_, '_>],
+        part_class: &PartClass<'_, '_>,
+        repeats: Repeats,
+    ) -> bool {
+        let Some(class) = self.class_of(part_class).copied() else { return false };
+        let part = part_class.part;
+        let last = parts.segments().filter(|it| !it.value.is_empty()).last();
+        let is_last = last.is_some_and(|it| it.is_same(part));
+        // One text under very many values is an error page rather than a part that makes no difference.
+        if repeats.is_success() && is_last && class.members >= MAX_TRIALS {
+            return false;
+        }
+        let mut changed = false;
+        for (number, test) in self.candidates_of(parts, all, part_class) {
+            changed |= self.try_candidate(number, test, part, repeats, parts);
+        }
+        if part.kind == PartKind::Host && !class.varies {
+            changed |= self.try_other_host(class.value, repeats);
         }
         changed
     }
@@ -912,6 +936,44 @@ impl Site {
             kind,
         };
         all.into_iter().map(pattern).collect()
+    }
+
+    /// The branch of a pattern to which a URL belongs: those with the same value of the first segment that the pattern leaves open, as of a version.
+    fn branch(&self, url: &Url, pattern: u32) -> Option<u32> {
+        if self.yields.get(&pattern)?.fetched < BRANCHED {
+            return None;
+        }
+        let segments = || url.path().split('/').skip(1);
+        let is_literal = segments().next().is_some_and(|it| text_kind(it) == TextKind::Word);
+        let place = usize::from(is_literal);
+        let value = segments().nth(place)?;
+        segments().nth(place + 1)?;
+        Some(candidate_id(&[13, pattern.into(), hash(value, 0)]))
+    }
+
+    /// Counts a page for a pattern, and for its branch if the pattern is exact. Returns whether more of either is wanted than before.
+    pub(super) fn count_yield(
+        &mut self,
+        url: &Url,
+        (pattern, kind): (u32, PatternKind),
+        yielded: Yielded,
+        chain: Chain,
+    ) -> bool {
+        let is_wanted = self.yields.entry(pattern).or_default().add(yielded, kind, chain);
+        if kind != PatternKind::Exact {
+            return is_wanted;
+        }
+        let Some(branch) = self.branch(url, pattern) else { return is_wanted };
+        let branch = self.yields.entry(branch).or_default();
+        let before = branch.still_yields();
+        branch.add(yielded, kind, chain);
+        is_wanted || branch.still_yields() && !before
+    }
+
+    /// Whether the branch of an exact pattern to which a URL belongs still yields.
+    pub(super) fn is_in_open_branch(&self, url: &Url, pattern: u32) -> bool {
+        let branch = self.branch(url, pattern).and_then(|it| self.yields.get(&it));
+        branch.is_some_and(PatternYield::still_yields)
     }
 
     /// Links in a row within its pattern that led to a page.

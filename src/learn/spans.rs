@@ -12,7 +12,9 @@ pub(super) fn version(value: &str) -> Option<u32> {
         return Some(u32::MAX);
     }
     let value = value.strip_prefix('v').unwrap_or(value);
-    if value.len() > 12 || !value.as_bytes().first().is_some_and(u8::is_ascii_digit) {
+    let is_padded =
+        value.len() > 1 && value.bytes().all(|it| it.is_ascii_digit()) && value.starts_with('0');
+    if is_padded || value.len() > 12 || !value.as_bytes().first().is_some_and(u8::is_ascii_digit) {
         return None;
     }
     let end = value.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(value.len());

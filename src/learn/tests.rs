@@ -539,3 +539,35 @@ fn paths_that_grow_repeat_their_segments() {
         assert!(!repeats(path), "{path}");
     }
 }
+
+#[test]
+fn one_error_text_under_many_ids_is_no_rule() {
+    let mut learner = Learner::new(&[]);
+    for offer in 0..300 {
+        let yielded = if offer == 0 { Yielded::New } else { Yielded::EqualText };
+        judge(&mut learner, &format!("https://example.org/offer/{offer}"), Some(1), yielded, None);
+    }
+    assert_eq!(rules_of(&learner), [""; 0]);
+    let offers = (300..400).map(|offer| format!("https://example.org/offer/{offer}"));
+    assert!(!is_deferred_by_rule(&mut learner, offers));
+}
+
+#[test]
+fn the_versions_of_a_manual_that_still_yield_are_not_ended_by_those_that_repeat() {
+    let mut learner = Learner::new(&[]);
+    let address =
+        |version: u32, page: u32| format!("https://example.org/{version}/class/name-{page}");
+    for page in 0..100 {
+        let yielded = if page % 4 == 0 { Yielded::New } else { Yielded::KnownText };
+        judge(&mut learner, &address(30, page), Some(page / 4 + 1), yielded, None);
+    }
+    for page in 0..400 {
+        judge(&mut learner, &address(35, page), Some(page / 4 + 1), Yielded::KnownText, None);
+    }
+    let mut deferred = |version: u32| {
+        let pages = (1_000..1_100).map(|page| Url::parse(&address(version, page)).unwrap());
+        pages.filter(|it| matches!(learner.decide(it, SITE), Placement::Deferred(..))).count()
+    };
+    assert_eq!(deferred(30), 0);
+    assert!(deferred(35) > 40, "{}", deferred(35));
+}

@@ -119,7 +119,7 @@ fn check_shows_the_whole_configuration() {
     user_agent = "bot/1.0 (+https://example.org/bot)"
     concurrency = 64
     max_pages = 100000
-    max_depth = 1000
+    max_depth = 100000
     max_outage = "1day"
     tracking = []
 
@@ -291,7 +291,7 @@ fn values_of_the_wrong_type_are_reported_with_an_example() {
       ·             ─┬─
       ·              ╰── here
       ╰────
-     help: example: `max_depth = 1000`
+     help: example: `max_depth = 100000`
     "#);
     insta::assert_snapshot!(refusal("[fetch]\ntimeout = \"3 lightyears\"\n", &[]), @r#"
      × `timeout`: invalid value: string "3 lightyears", expected a duration

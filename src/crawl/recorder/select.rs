@@ -146,19 +146,27 @@ impl Recorder {
         Ok(self.selection.learner.group(url.as_url(), url.site()))
     }
 
-    /// Learns from a redirect: a few in a row may lead to a new text.
+    /// Learns from a redirect: a few in a row may lead to a new text, if the crawl goes there.
     pub(super) fn learn_redirect(
         &mut self,
         row: &UrlRow,
         target: &Result<NormalUrl, String>,
     ) -> Result<(), CrawlError> {
-        let is_new = target.as_ref().is_ok_and(|it| self.urls.find(it.as_str()).is_none());
-        let yielded = if is_new && row.hops < FEW_HOPS {
-            Yielded::RedirectUndecided
-        } else {
-            Yielded::RedirectToKnown
+        let leads_on = match target {
+            Ok(target) => row.hops < FEW_HOPS && self.may_lead_on(target, row.depth)?,
+            Err(_) => false,
         };
+        let yielded = if leads_on { Yielded::RedirectUndecided } else { Yielded::RedirectToKnown };
         self.learn(row, Err(yielded), target.as_ref().ok())
+    }
+
+    /// Whether the target of a redirect is new, and is to be requested.
+    fn may_lead_on(&mut self, target: &NormalUrl, depth: u32) -> Result<bool, CrawlError> {
+        let is_known = self.urls.find(target.as_str()).is_some();
+        if is_known || self.admit(target, UrlKind::Page, depth, None).is_err() {
+            return Ok(false);
+        }
+        Ok(!matches!(self.decide(target)?, Placement::Deferred(..)))
     }
 
     /// Learns again what an earlier start has learnt, from the last pages that it judged, and releases the late URLs of hosts that have no others.
