@@ -5,7 +5,7 @@ use html5ever::local_name;
 use scraper::{ElementRef, Html, Node, node::Element};
 
 use super::{
-    blocks::{Blocks, Flow},
+    blocks::{Blocks, Flow, Kind},
     boilerplate::{self, Hint, attribute},
     declared::{Declared, is_json},
     directives::{Directives, is_agent},
@@ -112,6 +112,7 @@ impl<'a> Walk<'a, '_> {
     fn finish(mut self) -> Reading<'a> {
         let blocks = std::mem::replace(&mut self.blocks, Blocks::new()).finish();
         let parents: Vec<usize> = blocks.iter().map(|block| block.parent).collect();
+        let headings: Vec<bool> = blocks.iter().map(|block| block.kind == Kind::Heading).collect();
         let mut beside: Vec<bool> = Vec::with_capacity(blocks.len());
         for block in &blocks {
             beside.push(block.hint >= Hint::Aside || beside.get(block.parent) == Some(&true));
@@ -124,13 +125,13 @@ impl<'a> Walk<'a, '_> {
             vec![true; self.writer.segments.len()]
         };
         self.reading.text = self.writer.text(|segment| keeps[segment]);
-        self.reading.outline = self.outline(&parents, &keeps);
+        self.reading.outline = self.outline(&parents, &headings, &keeps);
         self.reading.is_cut = self.writer.is_full;
         self.reading
     }
 
     /// All that the page shows.
-    fn outline(&self, parents: &[usize], keeps: &[bool]) -> Outline {
+    fn outline(&self, parents: &[usize], headings: &[bool], keeps: &[bool]) -> Outline {
         let name = [self.reading.title.as_deref(), self.heading.as_deref()];
         let mut outline = Outline::new(&name.map(Option::unwrap_or_default).join("\n"));
         let number = |block: usize| u32::try_from(block).unwrap_or(Outline::PAGE);
@@ -142,6 +143,8 @@ impl<'a> Walk<'a, '_> {
             let (block, linked, is_body) = (number(segment.block), segment.linked, keeps[index]);
             if segment.code * 2 > text.len() {
                 outline.code_line(block, text, linked, is_body);
+            } else if headings.get(segment.block) == Some(&true) {
+                outline.heading_line(block, text, linked, is_body);
             } else {
                 outline.line(block, text, linked, is_body);
             }

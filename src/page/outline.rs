@@ -36,15 +36,22 @@ pub(crate) struct Line {
     pub(crate) linked: usize,
     /// Whether it is part of the body text.
     pub(crate) is_body: bool,
-    /// Whether it is source code.
-    pub(crate) is_code: bool,
+    pub(crate) kind: LineKind,
+}
+
+/// What a line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LineKind {
+    Text,
+    Heading,
+    Code,
 }
 
 impl Outline {
     /// The block that is the page itself.
     pub const PAGE: u32 = 0;
 
-    /// The outline of a page without lines. `name` is what the page is called: its title, and its first heading.
+    /// The outline of a page without lines. `name` is what the page is called: its title, and its first heading in a line of its own.
     #[must_use]
     pub fn new(name: &str) -> Self {
         Self { name: name.to_owned(), parents: vec![Self::PAGE], ..Self::default() }
@@ -60,17 +67,22 @@ impl Outline {
 
     /// Adds a line of a block, in page order. `linked` bytes of it are text of links. `is_body`: whether it is part of the body text.
     pub fn line(&mut self, block: u32, text: &str, linked: usize, is_body: bool) {
-        self.push(block, text, linked, is_body, false);
+        self.push(block, text, linked, is_body, LineKind::Text);
+    }
+
+    /// The same for a heading. Two lists of one site and name are the same only if the headings that are links are, but for those that are in the title.
+    pub fn heading_line(&mut self, block: u32, text: &str, linked: usize, is_body: bool) {
+        self.push(block, text, linked, is_body, LineKind::Heading);
     }
 
     /// The same for a line of source code. Two pages of one site that are mostly code are the same only if all of it is.
     pub fn code_line(&mut self, block: u32, text: &str, linked: usize, is_body: bool) {
-        self.push(block, text, linked, is_body, true);
+        self.push(block, text, linked, is_body, LineKind::Code);
     }
 
-    fn push(&mut self, block: u32, text: &str, linked: usize, is_body: bool, is_code: bool) {
+    fn push(&mut self, block: u32, text: &str, linked: usize, is_body: bool, kind: LineKind) {
         let block = if self.parents.get(block as usize).is_some() { block } else { Self::PAGE };
-        self.lines.push(Line { block, start: self.text.len(), linked, is_body, is_code });
+        self.lines.push(Line { block, start: self.text.len(), linked, is_body, kind });
         self.text.push_str(text);
     }
 

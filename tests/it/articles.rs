@@ -263,6 +263,40 @@ fn titles_that_two_lists_link_to_are_no_prose_in_common() {
 }
 
 #[test]
+fn lists_with_excerpts_are_two_if_an_entry_differs() {
+    let mut filter = filter_that_knows_the_site();
+    let mut judge = |path: &str, html: &str| judge(&mut filter, &format!("a.test{path}"), html);
+    let post = |post: usize| {
+        let (title, excerpt) =
+            (words(&format!("title {post}"), 5), words(&format!("excerpt {post}"), 40));
+        format!("<section><h2><a href=/post-{post}>{title}</a></h2><p>{excerpt}</p></section>")
+    };
+    let list = |title: &str, of: &str, posts: std::ops::Range<usize>| {
+        let posts = posts.map(post).collect::<String>();
+        framed("a", title, &format!("<p>All posts {of}</p>{posts}"))
+    };
+    for number in 1..4 {
+        let posts = list("tea", &format!("on page {number}"), number * 8..number * 8 + 8);
+        assert!(judge(&format!("/page/{number}"), &posts).verdict.is_unique());
+    }
+    assert!(
+        !judge("/2022/", &list("tea", "of 2022", 16..24)).verdict.is_unique(),
+        "the same entries"
+    );
+    let other = judge("/2023/", &list("tea", "of 2023", 17..25));
+    assert!(other.verdict.is_unique(), "one entry is another");
+    // A name that no other page has: two versions of a list.
+    assert!(judge("/v1/milk", &list("milk", "of milk", 40..48)).verdict.is_unique());
+    assert!(!judge("/v2/milk", &list("milk", "of milk", 41..49)).verdict.is_unique());
+    let article = |teaser: usize| {
+        let heading = format!("<h1><a href=/>{}</a></h1>", words("tea", 4));
+        framed("a", "tea", &format!("{heading}<p>{}</p>{}", words("about tea", 400), post(teaser)))
+    };
+    assert!(judge("/a", &article(50)).verdict.is_unique());
+    assert!(!judge("/b", &article(51)).verdict.is_unique(), "an article with another teaser");
+}
+
+#[test]
 fn pages_of_source_code_are_two_if_a_line_differs() {
     let listing = |from: &str, changed: &str| {
         let lines = (0..60).map(|line| match line {

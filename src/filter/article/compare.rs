@@ -52,6 +52,9 @@ const LIST: u8 = 50;
 const LIST_WITH_PROSE: u8 = 60;
 /// The same for pages whose name does not tell them apart.
 const LIST_SHARED_NAME: u8 = 25;
+/// The same for entries with excerpts: from the second heading that is a link, so much of the body text follows. Pages whose name tells them apart
+/// are versions of one page, as of a manual's menu, or a thread with another answer.
+const ENTRIES: u8 = 50;
 /// A page with at least this share of source code, in per cent of its body text, is compared by it.
 const CODE: u8 = 50;
 /// The share of the article, in per cent, that the page with the larger one and the other page need across sites: if what is shared is
@@ -439,14 +442,18 @@ impl ArticleSketch {
     /// Whether it and an earlier page list different pages, so that nothing else counts. Across sites, links do not count.
     pub(crate) fn lists_other_pages(&self, earlier: &Self, relation: OriginRelation) -> bool {
         // The share of links from which on a body text is a list.
-        let list = match self.has_distinctive_name(earlier, relation) {
+        let is_distinctive = self.has_distinctive_name(earlier, relation);
+        let list = match is_distinctive {
             true => LIST_WITH_PROSE,
             false if self.name.letters == earlier.name.letters => LIST_SHARED_NAME,
             false => 0,
         };
         let share = self.links.share.max(earlier.links.share);
-        let is_list = relation != OriginRelation::Different && share >= list;
-        is_list && self.has_other_links(earlier)
+        let entries = self.entries.share.max(earlier.entries.share);
+        let has_entries = !is_distinctive && entries >= ENTRIES;
+        let has_others = share >= list && self.has_other_links(earlier)
+            || has_entries && self.entries.hash != earlier.entries.hash;
+        relation != OriginRelation::Different && has_others
     }
 
     /// Whether it and an earlier page are mostly source code that is not the same, so that nothing else counts. Across sites it may differ.
@@ -878,7 +885,7 @@ mod tests {
     use super::{
         super::{
             Article,
-            sketch::{Code, Links, Name},
+            sketch::{BodyPart, Name},
             tokens::Token,
         },
         *,
@@ -916,15 +923,23 @@ mod tests {
             (prop::bool::weighted(0.7), prop::bool::weighted(0.1), prop::bool::weighted(0.2));
         let block = (0..8_u64, select(vec![0, 3, 9, 30, 70, 150]), 0..4_u8, flags);
         let links = (0..2_u32, select(vec![0, 30, 55, 100]))
-            .prop_map(|(hash, share)| Links { hash, share });
+            .prop_map(|(hash, share)| BodyPart { hash, share });
         let code = (0..2_u32, select(vec![0, 0, 0, 49, 50, 100]))
-            .prop_map(|(hash, share)| Code { hash, share });
+            .prop_map(|(hash, share)| BodyPart { hash, share });
+        let entries = (0..2_u32, select(vec![0, 0, 0, 49, 50, 100]))
+            .prop_map(|(hash, share)| BodyPart { hash, share });
         let targets = prop::collection::vec(0..12_u32, 0..9);
         let blocks = prop::collection::vec(block, 0..7);
-        let page = (blocks, prop::bool::weighted(0.3), name(), links, code, targets);
-        page.prop_map(|(blocks, is_truncated, name, links, code, targets)| {
-            let mut sketch =
-                ArticleSketch { is_truncated, name, links, code, ..ArticleSketch::default() };
+        let page = (blocks, prop::bool::weighted(0.3), name(), links, code, entries, targets);
+        page.prop_map(|(blocks, is_truncated, name, links, code, entries, targets)| {
+            let mut sketch = ArticleSketch {
+                is_truncated,
+                name,
+                links,
+                code,
+                entries,
+                ..ArticleSketch::default()
+            };
             let mut known = Vec::new();
             for (number, length, shared, (is_body, is_linked, is_boilerplate)) in blocks {
                 let start = sketch.tokens.len();

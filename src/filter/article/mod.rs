@@ -29,12 +29,12 @@ use std::ops::Range;
 use xxhash_rust::xxh3::Xxh3;
 
 use self::{
-    sketch::{BYTES_PER_LEAF, Code, Links, MOST_BYTES, MOST_OF_TITLE, Name},
+    sketch::{BYTES_PER_LEAF, BodyPart, MOST_BYTES, MOST_OF_TITLE, MOST_PACKED, Name},
     tokens::{Token, passages},
 };
 use crate::{
     fingerprint::{Fingerprinter, Sketch},
-    page::outline::Outline,
+    page::outline::{LineKind, Outline},
 };
 
 pub(crate) use compare::{Figures, Names, Part, Passage, Shared, UnmetCondition};
@@ -242,7 +242,7 @@ struct Prose {
 
 /// The blocks that are prose: without those of which more than half is links, unless the body text is a list of links. Also returns these
 /// blocks of the body text, and passes each to `visit`.
-fn prose(outline: &Outline, mut visit: impl FnMut(&Prose)) -> (Vec<Prose>, Links) {
+fn prose(outline: &Outline, mut visit: impl FnMut(&Prose)) -> (Vec<Prose>, BodyPart) {
     let (mut blocks, mut from) = (Vec::with_capacity(outline.lines().len()), 0);
     for lines in outline.lines().chunk_by(|a, b| a.block == b.block && a.is_body == b.is_body) {
         let range = from..from + lines.len();
@@ -266,8 +266,8 @@ fn prose(outline: &Outline, mut visit: impl FnMut(&Prose)) -> (Vec<Prose>, Links
         visit(block);
         block.lines.clone().for_each(|line| texts.push_str(outline.text_of(line)));
     }
-    let share = u8::try_from(100 * linked / all.max(1)).unwrap_or(100);
-    let links = Links { hash: half(xxhash_rust::xxh3::xxh3_64(texts.as_bytes())), share };
+    let share = percent(linked, all);
+    let links = BodyPart { hash: half(xxhash_rust::xxh3::xxh3_64(texts.as_bytes())), share };
     let kept = blocks.into_iter().filter_map(|(block, all, linked)| {
         if is_listing && block.is_body {
             return Some(Prose { is_linked: linked * 2 > all, ..block });
@@ -278,21 +278,50 @@ fn prose(outline: &Outline, mut visit: impl FnMut(&Prose)) -> (Vec<Prose>, Links
 }
 
 /// The source code in the body text.
-fn code(outline: &Outline) -> Code {
+fn code(outline: &Outline) -> BodyPart {
     let (mut bytes, mut of_code, mut hash) = (0, 0, Xxh3::new());
     for (at, line) in outline.lines().iter().enumerate().filter(|(_, line)| line.is_body) {
         let text = outline.text_of(at);
         bytes += text.len();
-        if line.is_code {
+        if line.kind == LineKind::Code {
             of_code += text.len();
             text.split_ascii_whitespace().for_each(|word| hash.update(word.as_bytes()));
         }
     }
     if of_code == 0 {
-        return Code::default();
+        return BodyPart::default();
     }
-    let share = u8::try_from(100 * of_code / bytes).unwrap_or(100);
-    Code { hash: half(hash.digest()), share }
+    BodyPart { hash: half(hash.digest()), share: percent(of_code, bytes) }
+}
+
+/// The entries of a list in the body text: the headings that are links. A heading that is in the title names the page or the site, and does not count.
+fn entries(outline: &Outline) -> BodyPart {
+    let title = outline.name().lines().next().unwrap_or_default();
+    let (mut all, mut before_second, mut entries) = (0, 0, Vec::new());
+    for (at, line) in outline.lines().iter().enumerate().filter(|(_, line)| line.is_body) {
+        let text = outline.text_of(at);
+        let is_link = line.linked * 2 > text.len();
+        if line.kind == LineKind::Heading && is_link && !title.contains(text) {
+            entries.push(text);
+            before_second = if entries.len() == 2 { all } else { before_second };
+        }
+        all += text.len();
+    }
+    if entries.is_empty() {
+        return BodyPart::default();
+    }
+    let from_second = if entries.len() < 2 { 0 } else { all - before_second };
+    entries.sort_unstable();
+    entries.dedup();
+    BodyPart {
+        hash: half(xxhash_rust::xxh3::xxh3_64(entries.join("\n").as_bytes())),
+        share: percent(from_second, all),
+    }
+}
+
+/// A part in per cent.
+fn percent(part: usize, all: usize) -> u8 {
+    u8::try_from(100 * part / all.max(1)).unwrap_or(100)
 }
 
 /// A shorter hash.
@@ -367,13 +396,13 @@ struct Reader<'a> {
     fingerprinter: &'a Fingerprinter,
     outline: &'a Outline,
     blocks: Vec<Prose>,
-    links: Links,
+    /// What is kept of the page beside its words and their blocks.
+    sketch: ArticleSketch,
     tokens: Vec<Token>,
     hashes: Vec<u64>,
     /// For each block that was read where its tokens are.
     ranges: Vec<Range<usize>>,
     room: usize,
-    is_body_truncated: bool,
     /// The hashes of blocks beside the body text for which there is no room.
     left_out: Vec<u64>,
 }
@@ -383,18 +412,30 @@ impl<'a> Reader<'a> {
         let (blocks, links) = prose(outline, |_| ());
         let ranges = vec![0..0; blocks.len()];
         let (tokens, hashes) = (Vec::with_capacity(MOST_BYTES), Vec::with_capacity(MOST_BYTES));
-        let room = MOST_BYTES;
-        let is_body_truncated = false;
+        let (digits, letters): (String, String) =
+            outline.name().chars().partition(|c| c.is_numeric());
+        let [letters, digits] =
+            [letters, digits].map(|part| half(xxhash_rust::xxh3::xxh3_64(part.as_bytes())));
+        let sketch = ArticleSketch {
+            name: Name { letters, digits },
+            title: title(outline.name(), fingerprinter),
+            links,
+            code: code(outline),
+            entries: entries(outline),
+            targets: Targets::of(outline.targets()),
+            ..ArticleSketch::default()
+        };
+        // The number of blocks may take another byte.
+        let room = MOST_BYTES.min(MOST_PACKED - sketch.pack().len() - 1);
         Self {
             fingerprinter,
             outline,
             blocks,
-            links,
+            sketch,
             tokens,
             hashes,
             ranges,
             room,
-            is_body_truncated,
             left_out: Vec::new(),
         }
     }
@@ -420,7 +461,7 @@ impl<'a> Reader<'a> {
                 self.left_out.push(block_hash(&self.tokens[start..], &mut Vec::new()));
             }
         }
-        self.is_body_truncated |= is_body && self.room == 0;
+        self.sketch.is_body_truncated |= is_body && self.room == 0;
     }
 
     /// Reads the body text, given its lines, and returns its sketch.
@@ -462,7 +503,7 @@ impl<'a> Reader<'a> {
                 self.keep(number, self.ranges[number].clone());
             }
         }
-        self.is_body_truncated = self.room == 0;
+        self.sketch.is_body_truncated = self.room == 0;
         sketch
     }
 
@@ -477,20 +518,11 @@ impl<'a> Reader<'a> {
     /// Reads the blocks beside the body text, and passes the lines of each block that has tokens to `visit`.
     fn finish(mut self, mut visit: impl FnMut(Range<usize>)) -> Article {
         self.read(false);
-        let (digits, letters): (String, String) =
-            self.outline.name().chars().partition(|c| c.is_numeric());
-        let [name, digits] =
-            [letters, digits].map(|part| half(xxhash_rust::xxh3::xxh3_64(part.as_bytes())));
         let mut sketch = ArticleSketch {
             is_truncated: self.room == 0,
-            is_body_truncated: self.is_body_truncated,
-            name: Name { letters: name, digits },
-            title: title(self.outline.name(), self.fingerprinter),
-            links: self.links,
-            code: code(self.outline),
-            targets: Targets::of(self.outline.targets()),
             tokens: Vec::with_capacity(self.tokens.len()),
             leaves: Vec::with_capacity(self.blocks.len()),
+            ..self.sketch
         };
         let mut hashes = Vec::with_capacity(self.tokens.len());
         let mut shared_since = u8::MAX;

@@ -5,7 +5,9 @@
 use super::{Leaf, targets::Targets, tokens::Token};
 
 /// The most bytes that the words of a sketch and their blocks take. Of a longer page the body text is kept first, then the other blocks in page order.
-pub(super) const MOST_BYTES: usize = 1_795;
+pub(super) const MOST_BYTES: usize = 1_800;
+/// The most that a packed sketch takes.
+pub(super) const MOST_PACKED: usize = 2_048;
 /// What a block takes at most.
 pub(super) const BYTES_PER_LEAF: usize = 3;
 
@@ -14,6 +16,7 @@ const BODY_TRUNCATED: u8 = 2;
 const TITLED: u8 = 4;
 const LINKED: u8 = 8;
 const CODED: u8 = 16;
+const LISTED: u8 = 32;
 /// What is kept of the title, and of the first heading, at most.
 pub(super) const MOST_OF_TITLE: usize = 16;
 
@@ -29,8 +32,12 @@ pub(crate) struct ArticleSketch {
     pub(super) name: Name,
     /// The first words of its title and of its first heading; empty if they are not known.
     pub(super) title: Vec<Token>,
-    pub(super) links: Links,
-    pub(super) code: Code,
+    /// The blocks of which more than half is links. The share is that of links in all blocks.
+    pub(super) links: BodyPart,
+    /// The lines of source code, without white space.
+    pub(super) code: BodyPart,
+    /// The headings that are links, in any order. The share is that of the second one and all after it.
+    pub(super) entries: BodyPart,
     /// Where its links lead; empty if that is not known.
     pub(super) targets: Targets,
 }
@@ -44,22 +51,27 @@ pub(super) struct Name {
     pub(super) digits: u32,
 }
 
-/// The links in the body text.
+/// A part of the body text in which two pages of one origin may differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Links {
-    /// The hash of the blocks of which more than half is links.
+pub(super) struct BodyPart {
     pub(super) hash: u32,
-    /// The share of the body text, in per cent, that is links.
+    /// How much of the body text it is, in per cent.
     pub(super) share: u8,
 }
 
-/// The source code in the body text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Code {
-    /// The hash of its lines, without white space.
-    pub(super) hash: u32,
-    /// The share of the body text, in per cent, that is code.
-    pub(super) share: u8,
+impl BodyPart {
+    fn pack(self, out: &mut Vec<u8>) {
+        out.extend(self.hash.to_le_bytes());
+        out.push(self.share);
+    }
+
+    /// Takes what was packed so from the beginning of these bytes; `None` if they are damaged.
+    fn unpack(rest: &mut &[u8]) -> Option<Self> {
+        let (&hash, after) = rest.split_first_chunk()?;
+        let (&share, after) = after.split_first()?;
+        *rest = after;
+        Some(Self { hash: u32::from_le_bytes(hash), share })
+    }
 }
 
 impl ArticleSketch {
@@ -77,15 +89,14 @@ impl ArticleSketch {
                 | flag(self.is_body_truncated, BODY_TRUNCATED)
                 | flag(!self.title.is_empty(), TITLED)
                 | flag(!self.targets.is_empty(), LINKED)
-                | flag(self.code != Code::default(), CODED),
+                | flag(self.code != BodyPart::default(), CODED)
+                | flag(self.entries != BodyPart::default(), LISTED),
         );
         out.extend(self.name.letters.to_le_bytes());
         out.extend(self.name.digits.to_le_bytes());
-        out.extend(self.links.hash.to_le_bytes());
-        out.push(self.links.share);
-        if self.code != Code::default() {
-            out.extend(self.code.hash.to_le_bytes());
-            out.push(self.code.share);
+        self.links.pack(&mut out);
+        for part in [self.code, self.entries].iter().filter(|part| **part != BodyPart::default()) {
+            part.pack(&mut out);
         }
         if !self.title.is_empty() {
             push_number(&mut out, self.title.len());
@@ -108,19 +119,15 @@ impl ArticleSketch {
     pub(crate) fn unpack(bytes: &[u8]) -> Option<Self> {
         let (&flags, rest) = bytes.split_first()?;
         let (&letters, rest) = rest.split_first_chunk()?;
-        let (&digits, rest) = rest.split_first_chunk()?;
-        let (&hash, rest) = rest.split_first_chunk()?;
-        let (&share, mut rest) = rest.split_first()?;
-        let [letters, digits, hash] = [letters, digits, hash].map(u32::from_le_bytes);
+        let (&digits, mut rest) = rest.split_first_chunk()?;
+        let [letters, digits] = [letters, digits].map(u32::from_le_bytes);
         let name = Name { letters, digits };
-        let links = Links { hash, share };
-        let mut code = Code::default();
-        if flags & CODED != 0 {
-            let (&hash, after) = rest.split_first_chunk()?;
-            let (&share, after) = after.split_first()?;
-            code = Code { hash: u32::from_le_bytes(hash), share };
-            rest = after;
-        }
+        let links = BodyPart::unpack(&mut rest)?;
+        let mut part = |flag: u8| match flags & flag {
+            0 => Some(BodyPart::default()),
+            _ => BodyPart::unpack(&mut rest),
+        };
+        let (code, entries) = (part(CODED)?, part(LISTED)?);
         let mut title: &[u8] = &[];
         if flags & TITLED != 0 {
             let count = take_number(&mut rest)?;
@@ -153,6 +160,7 @@ impl ArticleSketch {
             title,
             links,
             code,
+            entries,
             targets,
         };
         (rest.len() == start).then_some(sketch)
@@ -191,7 +199,7 @@ mod tests {
     use proptest::{prelude::*, sample::select};
 
     use super::{
-        super::{Article, OriginRelation, Own, Side, targets},
+        super::{Article, OriginRelation, Own, Side},
         *,
     };
     use crate::{
@@ -204,13 +212,14 @@ mod tests {
         let block = (prop::collection::vec(any::<u8>(), 0..300), 0..=63_u8, any::<[bool; 2]>());
         let blocks = prop::collection::vec(block, 0..12);
         let flags = any::<[bool; 2]>();
-        let links = (any::<u32>(), 0..=100_u8).prop_map(|(hash, share)| Links { hash, share });
         let name = any::<[u32; 2]>().prop_map(|[letters, digits]| Name { letters, digits });
         let title = prop::collection::vec(any::<u8>(), 0..2 * MOST_OF_TITLE);
-        let code = (any::<u32>(), 0..=100_u8).prop_map(|(hash, share)| Code { hash, share });
+        let part = prop_oneof![Just((0, 0)), (any::<u32>(), 0..=100_u8)];
+        let part = part.prop_map(|(hash, share)| BodyPart { hash, share });
+        let parts = prop::array::uniform3(part);
         let targets = prop::collection::vec(any::<u32>(), 0..60);
-        let page = (blocks, flags, name, title, links, code, targets);
-        page.prop_map(|(blocks, flags, name, title, links, code, targets)| {
+        let page = (blocks, flags, name, title, parts, targets);
+        page.prop_map(|(blocks, flags, name, title, [links, code, entries], targets)| {
             let [is_truncated, is_body_truncated] = flags;
             let title = title.into_iter().map(Token).collect();
             let mut sketch = ArticleSketch {
@@ -220,6 +229,7 @@ mod tests {
                 title,
                 links,
                 code,
+                entries,
                 targets: Targets::of(&targets),
                 ..ArticleSketch::default()
             };
@@ -301,22 +311,26 @@ mod tests {
         #[test]
         fn what_is_kept_of_a_page_is_bounded(
             blocks in prop::collection::vec(
-                (select(vec![0, 1, 2, 5, 90, 700, 5000]), any::<bool>(), 0..8_u32, select(vec!["tea ", "12 ", "茶"])), 0..60),
+                (select(vec![0, 1, 2, 5, 90, 700, 5000]), 0..4_u8, 0..8_u32, select(vec!["tea ", "12 ", "茶"])), 0..60),
             repeats in select(vec![1, 1, 50]),
             links in 0..100,
         ) {
-            let mut outline = Outline::new("Tea");
+            let mut outline = Outline::new(&"green tea ".repeat(20));
             for _ in 0..repeats {
-                for (words, is_body, up, word) in &blocks {
+                for (words, kind, up, word) in &blocks {
                     let parent = u32::try_from(outline.parents().len() - 1).unwrap().saturating_sub(*up);
                     let block = outline.block(parent);
-                    outline.line(block, &word.repeat(*words), 0, *is_body);
+                    let text = word.repeat(*words);
+                    match kind {
+                        0 | 1 => outline.line(block, &text, 0, *kind == 0),
+                        2 => outline.code_line(block, &text, 0, true),
+                        _ => outline.heading_line(block, &text, text.len(), true),
+                    }
                 }
             }
             (0..links).for_each(|link| outline.link(&format!("https://example.org/{link}")));
             let article = Article::of(&outline, &Fingerprinter::new(Recipe::default()));
-            // Flags, name, title, links, code and the number of blocks.
-            prop_assert!(article.sketch().pack().len() <= MOST_BYTES + 1 + 8 + 1 + 2 * MOST_OF_TITLE + 5 + 5 + targets::MOST_BYTES + 2);
+            prop_assert!(article.sketch().pack().len() <= MOST_PACKED);
             prop_assert_eq!(ArticleSketch::unpack(&article.sketch().pack()), Some(article.sketch().clone()));
         }
     }

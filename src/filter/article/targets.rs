@@ -6,9 +6,6 @@
 
 /// So many targets of a page are kept.
 const MOST: usize = 48;
-/// Bytes that they take at most.
-#[cfg(test)]
-pub(super) const MOST_BYTES: usize = 4 + 1 + 4 * MOST;
 /// At least this many targets of one page that the other one lacks make two pages, if they have fewer in common than apart: fewer may be
 /// teasers around one article. Pages without prose in common are two if one of them leads to more targets that the other lacks than both do.
 const OTHER_TARGETS: usize = 5;
