@@ -84,8 +84,8 @@ pub enum Reason {
     Scope = 2,
     /// It lies deeper than its seed allows. Decided like [`Reason::Scope`].
     Depth = 3,
-    /// The budgets of all seeds that admit it are spent. Decided like [`Reason::Scope`], or when it is to be fetched: `Frontier::start` sets
-    /// `over_budget`, and `move_to_another_seed` in `crawl/recorder/record.rs` finds no other seed. If the budget of the run is spent,
+    /// The budgets of all seeds that admit it are spent. Decided like [`Reason::Scope`], or when it is to be fetched: `Frontier::start` returns
+    /// `Step::OverBudget`, and `move_to_another_seed` in `crawl/recorder/record.rs` finds no other seed. If the budget of the run is spent,
     /// `Frontier::next` ends the run, and the URL stays queued.
     Budget = 4,
     /// It redirects to another URL. Decided by `receive` in `crawl/worker.rs`.
