@@ -195,7 +195,7 @@ fn is_mapped(config: &Config, url: &NormalUrl) -> bool {
     let names = config.fetch.resolve.keys();
     names
         .filter_map(|name| Host::parse(name).ok())
-        .any(|name| name.to_string().trim_end_matches('.') == url.host())
+        .any(|name| name.to_string().trim_end_matches('.') == url.host_name())
 }
 
 fn seed_file(draft: &Draft, number: usize, path: &Path) -> Result<bool, ConfigError> {

@@ -35,7 +35,7 @@ pub fn backup(run: &Path, directory: &Path) -> Result<u64, CrawlError> {
     }
     let copied = copy_run(run, &path, directory);
     if copied.is_err() {
-        // Half a copy is none. The error is worth more than one of this.
+        // Half a copy is useless. The first error is reported, not one of this.
         drop(fs::remove_dir_all(directory));
     }
     copied

@@ -8,6 +8,9 @@
 //! Each request's end is reported to the frontier at once (`request`), so that politeness does not wait for parsing. A worker keeps no state. It
 //! leaves what costs CPU to a fixed pool of threads, and what must be remembered to the recorder. If it panics, the URL is recorded as a
 //! failure.
+//!
+//! Two questions about its own request come first: whether robots.txt allows it, and whether the recorder still wants it or knows the answer. The
+//! loop does not ask them: a hostile robots.txt has 10,000 long patterns to compare with each URL, and the loop would start nothing meanwhile.
 
 use std::{collections::HashSet, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -37,7 +40,7 @@ use crate::{
 /// How long a host may take to show that it answers.
 const PROBE_TIME: Duration = Duration::from_secs(10);
 
-/// How much of a target is recorded that is none.
+/// Of a redirect's target that is no URL, at most this many bytes are recorded.
 const LONGEST_TARGET: usize = 1 << 10;
 
 /// What all workers share.

@@ -21,7 +21,7 @@ use url::Url;
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Rules {
-    /// The pages concerned. Of several rules that match a page the one with the longest host and path applies, of equal ones the first.
+    /// The pages concerned. Of several rules that match a page the one with the longest host name and path applies, of equal ones the first.
     pub site: UrlPrefix,
     /// The body text: everything these elements show, and nothing else. Without a selector, and on a page without such an element, the
     /// body text is found by scoring.
@@ -40,11 +40,11 @@ impl Rules {
     }
 }
 
-/// A host with its subdomains, as `example.org`, or only those of their URLs whose path starts as given, as `example.org/docs/`.
+/// A host name with its subdomains, as `example.org`, or only those of their URLs whose path starts as given, as `example.org/docs/`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct UrlPrefix {
-    host: String,
+    host_name: String,
     path: String,
 }
 
@@ -69,9 +69,9 @@ pub enum RulesError {
         /// What is wrong with it.
         reason: String,
     },
-    /// The site is not a host with an optional path.
+    /// The site is not a host name with an optional path.
     #[error(
-        "`{written}` is not a valid site: write a host, or a host and the start of a path, as `example.org/docs/`"
+        "`{written}` is not a valid site: write a host name, or a host name and the start of a path, as `example.org/docs/`"
     )]
     Site {
         /// The site.
@@ -88,13 +88,13 @@ impl TryFrom<String> for UrlPrefix {
             is_plain && url.username().is_empty() && !starts_otherwise(&written)
         });
         match url.as_ref().and_then(|url| Some((url.host_str()?, url.path()))) {
-            Some((host, path)) => Ok(Self { host: host.to_owned(), path: path.to_owned() }),
+            Some((name, path)) => Ok(Self { host_name: name.to_owned(), path: path.to_owned() }),
             None => Err(RulesError::Site { written }),
         }
     }
 }
 
-/// Whether the string starts with anything but a bare host: a scheme, a path or a host with a port.
+/// Whether the string starts with anything but a host name: a scheme, a path or a name with a port.
 fn starts_otherwise(written: &str) -> bool {
     let host = written.split('/').next().unwrap_or_default();
     let port = host.rsplit_once(':').map(|(_, port)| port);
@@ -104,7 +104,7 @@ fn starts_otherwise(written: &str) -> bool {
 impl fmt::Display for UrlPrefix {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = if self.path == "/" { "" } else { &self.path };
-        write!(formatter, "{}{path}", self.host)
+        write!(formatter, "{}{path}", self.host_name)
     }
 }
 
@@ -115,12 +115,12 @@ impl From<UrlPrefix> for String {
 }
 
 impl UrlPrefix {
-    /// How specifically it matches the URL, by the lengths of host and path; `None` if it does not match.
+    /// How specifically it matches the URL, by the lengths of host name and path; `None` if it does not match.
     fn matches(&self, url: &Url) -> Option<(usize, usize)> {
-        let below = url.host_str()?.strip_suffix(self.host.as_str())?;
+        let below = url.host_str()?.strip_suffix(self.host_name.as_str())?;
         let is_host = below.is_empty() || below.ends_with('.');
         (is_host && url.path().starts_with(&self.path))
-            .then_some((self.host.len(), self.path.len()))
+            .then_some((self.host_name.len(), self.path.len()))
     }
 }
 

@@ -104,7 +104,7 @@ impl Lines {
         Ok(Some(true))
     }
 
-    /// Whether the input is not read further, because too many lines were no objects and this one is none.
+    /// Whether reading ends here: too many lines were no objects, and this one is none either.
     fn is_foreign(&mut self) -> bool {
         let is_object = self.line.trim_ascii_start().starts_with(b"{");
         self.strangers = self.strangers.filter(|_| !is_object).map(|lines| lines + 1);

@@ -41,7 +41,7 @@ impl UrlOptions {
 }
 
 /// A URL in normal form: `http` or `https`, at most 2,048 characters and 32 levels of path, without fragment, credentials, tracking
-/// parameters, an empty query and the host's trailing dot; percent-encoding is normalised by RFC 3986, section 6.2.2.
+/// parameters, an empty query and the trailing dot of the host name; percent-encoding is normalised by RFC 3986, section 6.2.2.
 ///
 /// Differences that may mean different pages stay: doubled slashes, the order of parameters, empty parameters.
 ///
@@ -55,7 +55,7 @@ impl UrlOptions {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NormalUrl(Url);
 
-/// A host with its port, as in `example.org:443`.
+/// A host: its name and port, as in `example.org:443`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Origin(Box<str>);
 
@@ -69,8 +69,8 @@ pub enum UrlError {
     /// Its scheme is neither `http` nor `https`.
     #[error("the scheme is {0}, only http and https can be fetched")]
     Scheme(String),
-    /// Its host is a dot, or ends in several dots.
-    #[error("the host {0} has an empty label")]
+    /// Its host name is a dot, or ends in several dots.
+    #[error("the host name {0} has an empty label")]
     Host(String),
     /// Its normal form is too long.
     #[error("the URL has {0} characters, the limit is {MAX_LENGTH}")]
@@ -122,7 +122,7 @@ impl NormalUrl {
         Self::new(&Url::parse(text).map_err(UrlError::Syntax)?, options)
     }
 
-    /// A URL that was in normal form when it was stored; `None` if it is none that can be fetched.
+    /// A URL that was in normal form when it was stored; `None` if it cannot be fetched.
     pub(crate) fn stored(text: &str) -> Option<Self> {
         let url = Url::parse(text).ok()?;
         matches!(url.scheme(), "http" | "https").then_some(Self(url))
@@ -146,19 +146,19 @@ impl NormalUrl {
         self.0.scheme()
     }
 
-    /// The host name, or the address as written in a URL (`[::1]`).
+    /// The name of the host, without its port, or the address as written in a URL (`[::1]`).
     #[must_use]
-    pub fn host(&self) -> &str {
+    pub fn host_name(&self) -> &str {
         self.0.host_str().unwrap_or_default()
     }
 
-    /// The host with the port.
+    /// The host: its name and port.
     ///
     /// # Panics
-    /// Never: an `http` URL has a host and a port.
+    /// Never: an `http` URL has a host name and a port.
     #[must_use]
     pub fn origin(&self) -> Origin {
-        Origin::of(&self.0).expect("an `http` URL has a host and a port")
+        Origin::of(&self.0).expect("an `http` URL has a host name and a port")
     }
 
     /// The scheme and the origin: what a robots.txt is valid for.
@@ -167,10 +167,10 @@ impl NormalUrl {
         format!("{}://{}", self.scheme(), self.origin())
     }
 
-    /// The registrable domain, or the host itself if it has none.
+    /// The registrable domain, or the host's name if it has none.
     #[must_use]
     pub fn site(&self) -> &str {
-        site_of(self.host())
+        site_of(self.host_name())
     }
 }
 

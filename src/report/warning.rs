@@ -231,7 +231,7 @@ impl Warning {
         })
     }
 
-    /// Warns of a page that so many repeat. `url` finds its URL.
+    /// Warns of a page with this many duplicates. `url` finds its URL.
     pub(super) fn of_cluster(
         duplicates: u64,
         url: impl FnOnce() -> Result<String, StateError>,

@@ -19,7 +19,7 @@ use crate::{
 /// Tasks of one commit, at most.
 const BATCH: usize = 256;
 
-/// Something to be done with the filter. It returns what tells the caller, after the commit.
+/// Something to be done with the filter. It returns what answers the caller after the commit.
 type Task = Box<dyn FnOnce(&mut DurableFilter) -> Result<Reply, StateError> + Send>;
 type Reply = Box<dyn FnOnce() + Send>;
 

@@ -91,7 +91,7 @@ fn beginning(Digest(bytes): Digest) -> u64 {
     u64::from_le_bytes(*bytes.first_chunk().expect("a digest is longer"))
 }
 
-/// The part of the table, and what tells the digests of a part apart.
+/// The part of the table, and the tag that distinguishes the digests of a part.
 fn split(beginning: u64) -> (usize, u32) {
     ((beginning % PARTS) as usize, (beginning >> 32) as u32)
 }

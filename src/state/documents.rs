@@ -255,7 +255,7 @@ fn read_verdict(row: &Row<'_>) -> rusqlite::Result<Verdict> {
     Ok(Verdict::Duplicate(Match { of, kind, step, distance, signature_distance, shared }))
 }
 
-/// The number of the first page of another run. A run does not judge so many documents.
+/// The number of the first page of another run. A run judges fewer documents than that.
 const FIRST_OTHER: u64 = 1 << 62;
 
 /// Whether this is the number of a page of another run.

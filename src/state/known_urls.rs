@@ -141,7 +141,7 @@ impl KnownUrls {
         Some((block.depths[row].into(), block.states[row]))
     }
 
-    /// Says that it is so many links from its seed. Returns whether there is such a URL.
+    /// Sets its depth: the number of links from its seed. Returns whether there is such a URL.
     pub(super) fn set_depth(&mut self, id: UrlId, depth: u32) -> bool {
         let Some((block, row)) = index(id, self.len) else { return false };
         self.blocks[block].depths[row] = saturated(depth);

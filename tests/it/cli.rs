@@ -237,7 +237,7 @@ fn explain_shows_what_articles_have_in_common() {
     assert_has(&reprint, "HTML of b.test:80, by its canonical link");
     assert_has(&reprint, "B is a near duplicate: the articles are the same (step near)");
     assert_has(&reprint, "the articles are the same:\n");
-    assert_has(&reprint, "pages of two sites: ");
+    assert_has(&reprint, "pages of two hosts: ");
     assert_has(&reprint, "in common: 99 % of the article of A (181 words)");
     assert_has(&reprint, "both have:\n");
     assert_has(&reprint, "\n  tide0 tide1 ");
@@ -246,7 +246,7 @@ fn explain_shows_what_articles_have_in_common() {
     assert_has(&reprint, "\n  elsewhere0 ");
     let other = explain("tides.html", "winds.html", &[]);
     assert_has(&other, "B is unique: neither the texts nor the articles are the same");
-    assert_has(&other, "pages of one site, whose boilerplate is not known yet");
+    assert_has(&other, "pages of one host, whose boilerplate is not known yet");
     assert_has(&other, "they have different names (");
     assert_has(
         &other,

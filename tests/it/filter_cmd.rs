@@ -37,7 +37,7 @@ fn verdicts<'a>(decisions: &'a [Value]) -> Vec<(&'a str, &'a str, Option<&'a str
     decisions.iter().map(output).collect()
 }
 
-/// As `explain` compares them: two pages of one site are not one for their article alone, two pages of two sites are.
+/// As `explain` compares them: two pages of one host are not one for their article alone, two pages of two hosts are.
 #[test]
 fn a_saved_page_is_of_the_site_of_its_canonical_link() {
     let words = |name: &str, count: usize| -> String {

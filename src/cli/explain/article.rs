@@ -62,12 +62,8 @@ pub(super) fn write(
     write_list(out, "both have", find(shared.0, shared.1, Part::Shared))?;
     write_list(out, "only A has", find(a, of_a, Part::Own))?;
     write_list(out, "only B has", find(b, of_b, Part::Own))?;
-    write_list(
-        out,
-        "boilerplate of the site in A, not compared",
-        find(a, of_a, Part::Boilerplate),
-    )?;
-    write_list(out, "boilerplate of the site in B, not compared", find(b, of_b, Part::Boilerplate))
+    write_list(out, "boilerplate in A, not compared", find(a, of_a, Part::Boilerplate))?;
+    write_list(out, "boilerplate in B, not compared", find(b, of_b, Part::Boilerplate))
 }
 
 /// Writes which blocks of links each page lists.
@@ -93,13 +89,13 @@ fn relation(figures: &Figures) -> Vec<String> {
                 format!("{percent} % of the article of {name} ({})", words(weight))
             };
             let shared = shared.map(|[b, a]| format!("in common: {}, {}", of(a, "A"), of(b, "B")));
-            let relation = "compared as pages of two sites: what they have in common must be the article of both";
+            let relation = "compared as pages of two hosts: what they have in common must be the article of both";
             let titles = "their titles differ, so only the whole body text is the article";
             let titles = (!have_one_title).then(|| titles.to_owned());
             iter::once(relation.to_owned()).chain(shared).chain(titles).collect()
         }
         Figures::OtherLinks | Figures::OtherCode => {
-            vec!["compared as pages of one site".to_owned()]
+            vec!["compared as pages of one host".to_owned()]
         }
         Figures::OneOrigin { is_learnt, names, both, own: [b, a], body, .. } => {
             let boilerplate = if is_learnt { "is known" } else { "is not known yet" };
@@ -108,7 +104,7 @@ fn relation(figures: &Figures) -> Vec<String> {
                 Names::Different { .. } => "different names",
             };
             vec![
-                format!("compared as pages of one site, whose boilerplate {boilerplate}"),
+                format!("compared as pages of one host, whose boilerplate {boilerplate}"),
                 format!("they have {names} (title and first heading, without digits)"),
                 format!(
                     "in common: {}; {body} % of the body text, {} % of all prose",
@@ -165,7 +161,7 @@ fn why_not(condition: UnmetCondition) -> String {
             format!("they have fewer than {} in common", words(least))
         }
         UnmetCondition::OtherTargets(TargetFigures { both, own: [b, a], .. }) => format!(
-            "their links lead elsewhere, apart from those of the site's template: {a} only of A, {b} only of B, {both} of both"
+            "their links lead elsewhere, apart from those of the host's template: {a} only of A, {b} only of B, {both} of both"
         ),
     }
 }

@@ -93,7 +93,7 @@ fn of_content(name: String, content: Content, preparation: &Preparation) -> Side
     let (Prepared { document, .. }, extracted) = preparation.prepare_with_text(input);
     let mut remarks = vec![match extracted.canonical.as_ref().and_then(Origin::of) {
         Some(origin) => format!("HTML of {origin}, by its canonical link"),
-        None if is_page => "HTML; it has no canonical link that names its site".to_owned(),
+        None if is_page => "HTML; it has no canonical link that names its host".to_owned(),
         None => "text".to_owned(),
     }];
     let article = document.article.as_ref().map(|article| article.sketch().clone());

@@ -31,8 +31,8 @@ use kept::Kept;
 /// Report which documents are unique, and which repeat an earlier one
 ///
 /// Prints one decision per document as a JSON line, in the order of the input. A document is a JSON line {"id", "text"} or
-/// {"id", "html", "url"?} with an optional "time" (RFC 3339, or milliseconds since 1970; default: now), an HTML file, whose id is
-/// its path, or a record of a WARC or WET file, whose id is its URL. If a limit against hostile markup cut the page, the decision also
+/// {"id", "html", "url"?}, an HTML file or a record of a WARC or WET file. The id of a file is its path, and the id of a record is its
+/// URL. Lines may have a "time" (RFC 3339, or milliseconds since 1970; default: now). If a limit against hostile markup cut the page, the decision also
 /// has "truncated" with the reason. Unreadable input gets a line with "error" in its place, and the exit code is 1.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

@@ -26,7 +26,7 @@ use crate::{
 /// A longer `Retry-After` is shortened to this, so that the caller can add it to any instant.
 const MAX_RETRY_AFTER: Duration = Duration::from_hours(366 * 24);
 
-/// A longer content type is none: it would be stored with the page.
+/// A longer content type is ignored: it would be stored with the page.
 const LONGEST_TYPE: usize = 1 << 10;
 
 /// The three forms of a date in HTTP (RFC 9110, section 5.6.7).
@@ -40,7 +40,7 @@ pub struct Response {
     pub status: StatusCode,
     /// The address that was connected to; behind a proxy, the one that the host's name resolved to.
     pub address: SocketAddr,
-    /// The `Content-Type` header; of several the last. One of more than 1 KiB is none.
+    /// The last `Content-Type` header. One of more than 1 KiB is ignored.
     pub content_type: Option<String>,
     /// The `Location` header, with bytes that are not ASCII percent-encoded.
     pub location: Option<String>,
@@ -104,13 +104,13 @@ impl Response {
     }
 }
 
-/// The `Content-Type` of these headers: of several the last. One of more than 1 KiB is none.
+/// The last `Content-Type` of these headers. One of more than 1 KiB is ignored.
 pub(super) fn content_type(headers: &HeaderMap) -> Option<String> {
     let last = headers.get_all(CONTENT_TYPE).iter().next_back();
     last.map(|value| text_of(value.as_bytes())).filter(|it| it.len() <= LONGEST_TYPE)
 }
 
-/// The validators of these headers. Several of one kind contradict each other: then there is none of it.
+/// The validators of these headers. Several of one kind contradict each other, and all of them are ignored.
 fn validators(headers: &HeaderMap) -> Validators {
     let only = |name: &HeaderName| {
         let mut values = headers.get_all(name).iter();

@@ -116,10 +116,10 @@ fn explain_shows_the_figures_of_the_articles_of_a_run() {
         same_site.contains("B is unique: neither the texts nor the articles are the same"),
         "{same_site}"
     );
-    assert!(same_site.contains("pages of one site, whose boilerplate is known"), "{same_site}");
+    assert!(same_site.contains("pages of one host, whose boilerplate is known"), "{same_site}");
     assert!(same_site.contains("only 0 % of the body text is common"), "{same_site}");
     assert!(same_site.contains("does not keep the words of articles"), "{same_site}");
     let other_site = output("http://b.test/41");
-    assert!(other_site.contains("compared as pages of two sites: "), "{other_site}");
+    assert!(other_site.contains("compared as pages of two hosts: "), "{other_site}");
     assert!(other_site.contains("they have fewer than 25 words in common"), "{other_site}");
 }
