@@ -140,6 +140,9 @@ pub struct UnreachableSeed {
     pub url: String,
     /// The error, its kind first.
     pub why: String,
+    /// Whether its server answered with an error that may pass, for it or for its robots.txt.
+    #[serde(default)]
+    pub server_error: bool,
 }
 
 impl Warning {
@@ -186,7 +189,12 @@ impl Warning {
 
     /// Warns of seeds that could not be reached.
     pub(super) fn of_seeds(count: u64, seeds: Vec<UrlRow>) -> Option<Self> {
+        let is_server_error = |row: &UrlRow| match row.cause {
+            Some(SkipCause::Incomplete) => row.status.is_some(),
+            cause => cause == Some(SkipCause::RobotsNotReceived),
+        };
         let seeds = seeds.into_iter().map(|row| UnreachableSeed {
+            server_error: is_server_error(&row),
             url: row.url.to_string(),
             why: row.detail.or_else(|| Some(format!("status {}", row.status?))).unwrap_or_default(),
         });
@@ -364,8 +372,7 @@ fn open(f: &mut fmt::Formatter<'_>, urls: u64, hosts: u64) -> fmt::Result {
 /// Names seeds that could not be reached.
 fn unreachable(f: &mut fmt::Formatter<'_>, count: u64, seeds: &[UnreachableSeed]) -> fmt::Result {
     let named = named(count, seeds, |why| shown(why, 500));
-    let is_server_error = |seed: &UnreachableSeed| seed.why.contains("status ");
-    let next = if !seeds.is_empty() && seeds.iter().all(is_server_error) {
+    let next = if !seeds.is_empty() && seeds.iter().all(|seed| seed.server_error) {
         "The server answers with an error that may pass: run the same command later."
     } else {
         next_step(Reason::Failure, None)
@@ -394,7 +401,7 @@ fn unasked(f: &mut fmt::Formatter<'_>, count: u64, seeds: &[UnreachableSeed]) ->
 fn named(count: u64, seeds: &[UnreachableSeed], about: impl Fn(&str) -> String) -> String {
     let named = seeds.iter().take(NAMED_SEEDS);
     let mut all: Vec<String> = named
-        .map(|UnreachableSeed { url, why }| format!("{} ({})", shown(url, 2000), about(why)))
+        .map(|UnreachableSeed { url, why, .. }| format!("{} ({})", shown(url, 2000), about(why)))
         .collect();
     let more = count.saturating_sub(NAMED_SEEDS as u64);
     all.extend((more > 0).then(|| format!("and {}", counted(more, "more seed"))));

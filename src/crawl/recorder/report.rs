@@ -63,7 +63,7 @@ impl Recorder {
                     continue;
                 }
                 let why = self.tried.get(url.origin().as_str()).cloned().unwrap_or_default();
-                seeds.push(UnreachableSeed { url: url.to_string(), why });
+                seeds.push(UnreachableSeed { url: url.to_string(), why, server_error: false });
             }
             count += 1;
         }
