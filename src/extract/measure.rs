@@ -118,8 +118,8 @@ pub(super) fn own_prose(blocks: &[Block], sums: &[Sum]) -> Vec<usize> {
     own
 }
 
-/// How many bytes of a line are prose: all outside of links if it is long or a sentence, half in cells and code, few otherwise, none
-/// in a heading or if most of the line is links.
+/// How many bytes of a line are prose. Of a line that is long or a sentence, all outside of links; in cells and code half of it; otherwise few.
+/// A heading has none, and neither has a line that is mostly links.
 fn prose(text: &str, linked: usize, kind: Kind) -> usize {
     let free = text.len() - linked;
     if kind == Kind::Heading || linked > free {

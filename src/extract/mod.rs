@@ -26,12 +26,13 @@
 //! | 6. finish | `links.rs`, `directives.rs` | resolve the links, add the directives of the headers; [`language`] is detected |
 //!
 //! The head of `score.rs` has the algorithm and its sources. Class names and ids are judged by common words of web design
-//! (`boilerplate.txt`, `hints.txt`, `kinds.txt`), lines by common phrases (`labels.txt`, `consent.txt`), never by names or phrases of particular pages. The
-//! thresholds and the words were tuned on halves of article-extraction-benchmark, of the test pages of Mozilla's Readability and of the
-//! pages of `benches/swap` and of web-content-extraction-benchmark, chosen by a hash of the pages' or sites' names; the rules for boilerplate, the growth of the content and the
-//! bounds of listings also on the development pages, which are documentation. No page of the other halves was read, but their scores
-//! were seen, and decided on some of the rules (`docs/performance.md` says which). `benches/extraction_quality.py` and
-//! `benches/swap/measure.py` measure the quality and compare it with other extractors.
+//! (`boilerplate.txt`, `hints.txt`, `kinds.txt`), lines by common phrases (`labels.txt`, `consent.txt`), never by names or phrases of particular pages.
+//!
+//! The thresholds and the words were tuned on one half of each of four sets, chosen by a hash of the pages' or sites' names:
+//! article-extraction-benchmark, the test pages of Mozilla's Readability, the pages of `benches/swap`, and web-content-extraction-benchmark. The rules
+//! for boilerplate, the growth of the content and the bounds of listings were also tuned on the development pages, which are documentation.
+//! No page of the other halves was read, but their scores were seen, and decided on some of the rules (`docs/performance.md` says which).
+//! `benches/extraction_quality.py` and `benches/swap/measure.py` measure the quality and compare it with other extractors.
 
 /// A pattern of element or attribute names, which are checked by the compiler: `names!("p" "div")`.
 macro_rules! names {
@@ -102,9 +103,10 @@ pub struct Extractor {
 pub struct Extracted {
     /// The content of `title`, with white space tidied.
     pub title: Option<String>,
-    /// The body text, or what the [`Rules`] for the page select: without navigation, header, footer, sidebars, scripts, cookie notices,
-    /// related pages, text that attributes or inline styles hide (except in panels that readers open, and in parts that a script moves to
-    /// their places), and without comments unless the page consists of them or is a discussion.
+    /// The body text, or what the [`Rules`] for the page select. It has no navigation, header, footer, sidebars, scripts, cookie notices or
+    /// related pages. It has no comments, unless the page consists of them or is a discussion. Text that attributes or inline styles hide is left
+    /// out, except in panels that readers open and in parts that a script moves to their places.
+    ///
     /// The text of `noscript` is read, unless it only asks for scripts. Case and characters as on the page, white space tidied,
     /// one block per line. Never empty if the page shows text.
     pub text: String,

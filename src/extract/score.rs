@@ -7,18 +7,18 @@
 //! 1. Blocks get a [`Hint`] by tag, role and names of classes, as in Readability (Arc90, Mozilla), or by a line that labels them: "related
 //!    articles". Hints that would drop the greater part of the page's prose are ignored, one or all together. So are comments on a stub, which has hardly any
 //!    other text, or little prose and no article that it names, and on a page that is a discussion (`kinds.rs`). A box that asks for consent
-//!    to cookies is boilerplate whatever else there is. Blocks whose headings are all links are teasers of other pages, unless the page is
-//!    a list of them, or has no text of its own but parts, as a landing page; they count little, and are dropped if they are few. All this is in
+//!    to cookies is boilerplate whatever else there is. Blocks whose headings are all links are teasers of other pages. They count little, and
+//!    are dropped if they are few. Not so if the page is a list of them, or has no text of its own but parts, as a landing page. All this is in
 //!    `hints.rs`.
 //! 2. Prose that the page declares to be its article's, in structured data or as its description, counts as much more prose, so that a
 //!    short article is more than what stands around it.
-//! 3. An element that is named the body of an article, by microdata or as post-content is, stands for the page from here on; failing that
-//!    the one that holds the declared text, the only `article`, or `main`, or what the software of a forum names its thread. A body with
+//! 3. One element stands for the page from here on: the one that is named the body of an article, by microdata or as post-content is. Without
+//!    one, it is the element that holds the declared text, the only `article`, `main`, or what the software of a forum names its thread. A body with
 //!    hardly any text beside an element with much is a note, and does not count. If the posts of a discussion are declared, by microdata or as a
 //!    question with answers, and hold a third of the prose, they and the title are its text, and the next steps are left out.
-//! 4. A page with hardly any prose is a listing, and so is one that says so, has several posts whose titles are links, or declares itself
-//!    no article and has hardly any headings that are not links: all its text
-//!    except boilerplate is kept, or only what stands under its title if that is not links.
+//! 4. A page is a listing if it has hardly any prose, says that it is one, has several posts whose titles are links, or declares itself
+//!    no article and has hardly any headings that are not links. All text of a listing except boilerplate is kept, or only what stands under its
+//!    title if that is not links.
 //! 5. The content is the innermost block with seven tenths of the prose. It grows outwards while its surroundings have the same
 //!    character; further neighbours are kept if they are prose. One of several posts is not all of the content, nor is a product's
 //!    description: what stands between the product's name and its description belongs to it.

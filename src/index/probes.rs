@@ -1,8 +1,8 @@
 //! The probe plan: which buckets a query reads, in which order, and what it may leave out because it was found before.
 //!
-//! Keys share no bits, so however the differing bits of a near fingerprint are spread, some key has few of them: if table `t` is probed within
-//! radius `r(t)` of its key and the `r(t) + 1` add up to more than the radius of the query, nothing is missed (the general pigeonhole
-//! principle: Qin, Xiao, Wang et al., *GPH: Similarity Search in Hamming Space*, ICDE 2018).
+//! Keys share no bits, so however the differing bits of a near fingerprint are spread, some key has few of them. Table `t` is probed within
+//! radius `r(t)` of its key. If the `r(t) + 1` add up to more than the radius of the query, nothing is missed: the general pigeonhole
+//! principle (Qin, Xiao, Wang et al., *GPH: Similarity Search in Hamming Space*, ICDE 2018).
 //!
 //! A probe reads the buckets of one table at one distance from the query's key. What has not been found before a probe differs, in the key of
 //! every other table, in more bits than that table has been probed within. So only few bits may differ in any one of these keys. The lower

@@ -2,11 +2,15 @@
 //! a URL that is not even queued, `add`); each variant of [`Reason`] names the function that decides.
 //!
 //! A new reason needs a variant with a new number here, in `ALL`, in `meaning`, in docs/formats.md, and in `next_step` of
-//! `report/warning.rs`. Decide in `requeue_skipped` (`crawl/recorder/mod.rs`) whether a later start queues such URLs again, in
-//! `rediscover` (`crawl/recorder/record.rs`) whether another link does, and in `Outcome::is_page` (`crawl/recorder/mod.rs`) whether it
-//! counts as a page; `report/builder.rs` counts by reason too, `gone_reason` in
-//! `crawl/recorder/revisit.rs` says whether a known page is gone, and `cli/explain/mod.rs` and `crawl/dry_run.rs` have words for some. The numbers of
-//! scope, depth and budget are a priority: of several, the largest is reported.
+//! `report/warning.rs`. Then decide
+//!
+//! - whether a later start queues such URLs again: `requeue_skipped` in `crawl/recorder/mod.rs`
+//! - whether another link does: `rediscover` in `crawl/recorder/record.rs`
+//! - whether it counts as a page: `Outcome::is_page` in `crawl/recorder/mod.rs`, and `report/builder.rs`, which counts by reason
+//! - whether it says that a known page is gone: `gone_reason` in `crawl/recorder/revisit.rs`
+//! - whether it needs words of its own: `cli/explain/mod.rs` and `crawl/dry_run.rs` have some
+//!
+//! The numbers of scope, depth and budget are a priority: of several, the largest is reported.
 
 use std::fmt;
 

@@ -24,10 +24,10 @@ use side::{Run, Stored, judged, stored, why_lost, why_truncated};
 
 /// Explain why two documents are duplicates or not, or what happened to a URL
 ///
-/// With two documents (HTML or text files; with --run also URLs of the run): shows how the filter judges the second after the first, the
-/// rule, sizes, differing bits, distances, similarity, and the most important features in which they differ. Pages are compared by their
-/// articles: shows which condition of the rule is not met, what both have, what only one has, and what is boilerplate of the host. With one
-/// URL and --run: shows why it was stored, dropped or not fetched.
+/// With two documents, prints how the filter judges the second after the first: the rule, sizes, differing bits, distances, similarity,
+/// and the most important features in which they differ. Documents are HTML or text files; with --run also URLs of the run. Pages are compared
+/// by their articles: prints which condition of the rule is not met, what both have, what only one has, and what is boilerplate. With one
+/// URL and --run, prints why it was stored, dropped or not fetched.
 ///
 /// With --run, texts are fingerprinted and judged as in the run, unless --set or --config change the rule.
 #[derive(Debug, clap::Args)]

@@ -56,8 +56,8 @@ pub(super) struct Args {
     /// Write the lines and records of unique documents to this file, as they are in the input
     ///
     /// Lines of JSON have all their fields. Records of WARC files stay as they are, also compressed. All input must be of one kind, and
-    /// HTML files are not written. The file must be new or empty, unless it is the one of the last run with this --state: with --state,
-    /// it is durable with the decisions, and a run after a kill goes on with it.
+    /// HTML files are not written. The file must be new or empty. With --state it may also be the one of the last run: it is durable with
+    /// the decisions, and a run after a kill goes on with it.
     #[arg(long, value_name = "FILE")]
     kept: Option<PathBuf>,
     /// Acknowledge lines of standard input: after each commit, print up to which line decisions are durable

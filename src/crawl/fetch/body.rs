@@ -1,7 +1,7 @@
 //! Reads a body: removes its content coding while it arrives, counts the decoded bytes, stops at the limit.
 //!
-//! No declared length is trusted. Memory is bounded by the limit, the decoder's window (at most 16 MiB) and one chunk from the network,
-//! and that of all bodies together by their shares of one budget in bytes for all downloads, so that no number of hosts exhausts it.
+//! No declared length is trusted. The memory of a body is bounded by the limit, the decoder's window (at most 16 MiB) and one chunk from the
+//! network. All downloads share one budget of bytes, so that no number of hosts exhausts the memory.
 //!
 //! A short body needs no share of it and never waits. A longer one takes its share as it grows, and holds it until the page is recorded.
 //! When nothing is left, it waits. One of those that wait may go on beyond the budget, so downloads never wait for each other in a circle.

@@ -130,8 +130,9 @@ impl FetchError {
         }
     }
 
-    /// Whether the same request may succeed later: after timeouts, broken connections, cut bodies and malformed responses (one bad server
-    /// of several), but not after heads that are too large, refused addresses, bad certificates, names that do not exist or bodies that cannot be decoded.
+    /// Whether the same request may succeed later. It may after timeouts, broken connections, cut bodies and malformed responses (one bad server
+    /// of several). It may not after heads that are too large, refused addresses, bad certificates, names that do not exist and bodies that
+    /// cannot be decoded.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         self.retryable
