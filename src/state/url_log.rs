@@ -268,16 +268,15 @@ impl UrlLog {
         let id = self.known.push(hash, new.depth, new.state);
         let id = id.ok_or(StateError::TooManyUrls)?;
         state.add_url(id, new)?;
-        let depth = saturated(new.depth);
-        if let Some(group) = late.filter(|_| new.state == UrlState::Queued) {
-            Event::Found { hash, depth, state: event_code(new.state) }.write(&mut self.pending);
-            self.push_late(new.host, group, id, depth)?;
-        } else if new.state == UrlState::Queued {
+        let (depth, code) = (saturated(new.depth), event_code(new.state));
+        if new.state == UrlState::Queued && late.is_none() {
             let host = self.push(state, new.host, id)?;
             Event::FoundAndQueued { hash, depth, host }.write(&mut self.pending);
-        } else {
-            let state = event_code(new.state);
-            Event::Found { hash, depth, state }.write(&mut self.pending);
+            return Ok(id);
+        }
+        Event::Found { hash, depth, state: code }.write(&mut self.pending);
+        if new.state == UrlState::Queued {
+            self.put(state, new.host, id, late)?;
         }
         Ok(id)
     }
@@ -296,68 +295,28 @@ impl UrlLog {
         state.revive_url(row.id, seed, row.depth)?;
         let is_known = self.known.set_state(row.id, UrlState::Queued)
             && self.known.set_depth(row.id, row.depth);
-        let id = u32::try_from(row.id.0).ok().filter(|_| is_known).ok_or(NO_URL)?;
-        let depth = saturated(row.depth);
-        if let Some(group) = late {
-            return self.push_late(row.host, group, row.id, depth);
-        }
-        let host = self.push(state, row.host, row.id)?;
-        Event::Queued { id, depth, host }.write(&mut self.pending);
-        Ok(())
+        if is_known { self.put(state, row.host, row.id, late) } else { Err(NO_URL) }
     }
 
-    fn push_late(
-        &mut self,
-        host: HostId,
-        group: u32,
-        url: UrlId,
-        depth: u16,
-    ) -> Result<(), StateError> {
-        self.queue.push_late(host, group, url);
-        let id = u32::try_from(url.0).map_err(|_| NO_URL)?;
-        let host = u32::try_from(host.0).map_err(|_| StateError::TooManyUrls)?;
-        Event::Late { id, depth, host, group }.write(&mut self.pending);
-        Ok(())
-    }
-
-    /// Makes a URL that waits at this place of its host's queue wait until those that are not late are done.
-    ///
-    /// # Errors
-    /// If there is no such URL.
-    pub(crate) fn postpone(
-        &mut self,
-        host: HostId,
-        seq: i64,
-        id: UrlId,
-        group: u32,
-    ) -> Result<(), StateError> {
-        self.queue.remove(host, seq);
-        self.put_late(host, id, group)
-    }
-
-    /// Puts a URL that is in no queue among the late ones.
-    ///
-    /// # Errors
-    /// If there is no such URL.
-    pub(crate) fn put_late(
-        &mut self,
-        host: HostId,
-        id: UrlId,
-        group: u32,
-    ) -> Result<(), StateError> {
-        let depth = saturated(self.depth(id)?);
-        self.push_late(host, group, id, depth)
-    }
-
-    /// Puts a URL that is in no queue at the end of its host's.
+    /// Puts a URL that is in no queue at the end of its host's; with a group, among the late ones.
     ///
     /// # Errors
     /// If SQLite fails, or there is no such URL.
-    pub(crate) fn put(&mut self, state: &State, host: HostId, id: UrlId) -> Result<(), StateError> {
-        let depth = saturated(self.depth(id)?);
-        let host = self.push(state, host, id)?;
-        let id = u32::try_from(id.0).map_err(|_| NO_URL)?;
-        Event::Queued { id, depth, host }.write(&mut self.pending);
+    pub(crate) fn put(
+        &mut self,
+        state: &State,
+        host: HostId,
+        url: UrlId,
+        late: Option<u32>,
+    ) -> Result<(), StateError> {
+        let (id, depth) = (number(url)?, saturated(self.depth(url)?));
+        let event = if let Some(group) = late {
+            self.queue.push_late(host, group, url);
+            Event::Late { id, depth, host: host_number(host)?, group }
+        } else {
+            Event::Queued { id, depth, host: self.push(state, host, url)? }
+        };
+        event.write(&mut self.pending);
         Ok(())
     }
 
@@ -365,7 +324,7 @@ impl UrlLog {
     fn push(&mut self, state: &State, host: HostId, url: UrlId) -> Result<u32, StateError> {
         let rank = if self.queue.has(host) { 0 } else { state.rank(host)? };
         self.queue.push(host, rank, url);
-        u32::try_from(host.0).map_err(|_| StateError::TooManyUrls)
+        host_number(host)
     }
 
     /// Says what has become of a URL. It stays in the queue until it is [taken out](Queue::remove).
@@ -380,8 +339,8 @@ impl UrlLog {
     ) -> Result<(), StateError> {
         state.set_url_state(id, self.depth(id)?, outcome)?;
         self.known.set_state(id, outcome.state);
-        let id = u32::try_from(id.0).map_err(|_| NO_URL)?;
-        Event::Settled { id, state: event_code(outcome.state) }.write(&mut self.pending);
+        let state = event_code(outcome.state);
+        Event::Settled { id: number(id)?, state }.write(&mut self.pending);
         Ok(())
     }
 
@@ -390,10 +349,10 @@ impl UrlLog {
     /// # Errors
     /// If there is none.
     pub(crate) fn set_depth(&mut self, id: UrlId, depth: u32) -> Result<(), StateError> {
-        let is_known = self.known.set_depth(id, depth);
-        let id = u32::try_from(id.0).ok().filter(|_| is_known).ok_or(NO_URL)?;
-        let depth = saturated(depth);
-        Event::Nearer { id, depth }.write(&mut self.pending);
+        if !self.known.set_depth(id, depth) {
+            return Err(NO_URL);
+        }
+        Event::Nearer { id: number(id)?, depth: saturated(depth) }.write(&mut self.pending);
         Ok(())
     }
 
@@ -507,6 +466,16 @@ impl UrlLog {
 }
 
 const NO_URL: StateError = StateError::Damaged("a number is of no URL");
+
+/// The number of a URL in the log.
+fn number(id: UrlId) -> Result<u32, StateError> {
+    u32::try_from(id.0).map_err(|_| NO_URL)
+}
+
+/// The number of a host in the log.
+fn host_number(host: HostId) -> Result<u32, StateError> {
+    u32::try_from(host.0).map_err(|_| StateError::TooManyUrls)
+}
 
 /// The secret seed of a state's hashes, which every state has from its beginning.
 fn hash_seed(state: &State) -> Result<u64, StateError> {

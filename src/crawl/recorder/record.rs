@@ -190,12 +190,21 @@ impl Recorder {
             }
         }
         self.retry_failures()?;
-        self.release_late(row.host)?;
-        let rank = self.round_robin.then(|| self.move_to_back(row.host)).transpose()?;
-        self.batch += 1;
-        let queued = std::mem::take(&mut self.queued);
         let failed = self.failures.take_new();
-        let recorded = Recorded { queued, fetched, failed, unanswered, rank };
+        self.end_task(task, Recorded { fetched, failed, unanswered, ..Recorded::default() })
+    }
+
+    /// Releases the late URLs for which there is room now, and reports to the loop that the task has ended.
+    pub(super) fn end_task(
+        &mut self,
+        task: Arc<Task>,
+        mut recorded: Recorded,
+    ) -> Result<Update, CrawlError> {
+        let host = task.queued.url.host;
+        self.release_late(host)?;
+        recorded.rank = self.round_robin.then(|| self.move_to_back(host)).transpose()?;
+        recorded.queued = std::mem::take(&mut self.queued);
+        self.batch += 1;
         Ok(Update::Recorded(task, recorded, self.counts))
     }
 
@@ -626,6 +635,12 @@ impl Recorder {
             self.queued.push(self.state().host_by_id(host)?);
         }
         Ok(())
+    }
+
+    /// The seed list that admits a known URL: a seed's own list, or any.
+    pub(super) fn admit_known(&self, row: &UrlRow) -> Result<usize, Reason> {
+        let list = row.seed.filter(|_| row.referrer.is_none());
+        self.admit(&row.url, row.kind, row.depth, list)
     }
 
     /// The seed list that admits a URL. `seed` is the list that names it as a seed.

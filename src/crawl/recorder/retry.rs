@@ -97,9 +97,7 @@ impl Recorder {
 
     /// Queues a failed URL again, if it is still admitted.
     pub(super) fn retry_failure(&mut self, row: &UrlRow) -> Result<(), CrawlError> {
-        // A seed is admitted by its own list.
-        let list = row.seed.filter(|_| row.referrer.is_none());
-        if let Ok(seed) = self.admit(&row.url, row.kind, row.depth, list) {
+        if let Ok(seed) = self.admit_known(row) {
             if matches!(row.state, UrlState::Skipped(Reason::Failure | Reason::Status)) {
                 self.counts.failed = self.counts.failed.saturating_sub(1);
             }

@@ -93,10 +93,8 @@ impl Recorder {
             let missing = StateError::Damaged("a page that was judged is no URL");
             let row = self.state().url_by_id(id)?.ok_or(missing)?;
             let row = UrlRow { depth: self.urls.depth(id)?, ..row };
-            // A seed is admitted by its own list.
-            let list = row.seed.filter(|_| row.referrer.is_none());
             if !self.urls.queue.is_suspended(row.host)
-                && let Ok(seed) = self.admit(&row.url, row.kind, row.depth, list)
+                && let Ok(seed) = self.admit_known(&row)
             {
                 self.requeue(&row, seed, None)?;
                 queued += 1;

@@ -204,13 +204,9 @@ impl Recorder {
             Placement::Now => Ok(None),
             Placement::Late(_) if is_released => Ok(None),
             Placement::Late(group) => {
-                self.urls.postpone(row.host, task.queued.seq, row.id, group)?;
-                self.release_late(row.host)?;
-                let rank = self.round_robin.then(|| self.move_to_back(row.host)).transpose()?;
-                self.batch += 1;
-                let queued = std::mem::take(&mut self.queued);
-                let recorded = Recorded { queued, rank, ..Recorded::default() };
-                Ok(Some(Update::Recorded(Arc::clone(task), recorded, self.counts)))
+                self.urls.queue.remove(row.host, task.queued.seq);
+                self.urls.put(self.filter.state(), row.host, row.id, Some(group))?;
+                self.end_task(Arc::clone(task), Recorded::default()).map(Some)
             }
             Placement::Deferred(by, why) => {
                 self.record_deferred(row, by, why)?;
@@ -270,10 +266,10 @@ impl Recorder {
                         && self.selection.learner.estimated_yield(row.url.site(), now)
                             < estimate * 0.9 =>
                 {
-                    self.urls.put_late(host, id, now)?;
+                    self.urls.put(self.filter.state(), host, id, Some(now))?;
                 }
                 Placement::Late(_) | Placement::Now | Placement::Deferred(..) => {
-                    self.urls.put(self.filter.state(), host, id)?;
+                    self.urls.put(self.filter.state(), host, id, None)?;
                     self.selection.released.insert(id);
                     self.report_queued(host)?;
                 }
