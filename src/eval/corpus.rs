@@ -94,7 +94,7 @@ pub struct Corpus {
     /// The number of each text's language among the names.
     pub(super) langs: Vec<usize>,
     pub(super) lang_names: Vec<String>,
-    /// The host of each text: its site, under which the filter learns its template.
+    /// The host name of each text, or the first directory of its path: the filter learns its template by it, and the report calls it a site.
     pub(super) hosts: Vec<String>,
     /// The outline of the page of each text; empty if they come from no pages.
     pub(super) outlines: Vec<Outline>,

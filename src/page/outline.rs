@@ -70,12 +70,12 @@ impl Outline {
         self.push(block, text, linked, is_body, LineKind::Text);
     }
 
-    /// The same for a heading. Two lists of one site and name are the same only if the headings that are links are, but for those that are in the title.
+    /// The same for a heading. Two lists of one origin and name are the same only if the headings that are links are, but for those that are in the title.
     pub fn heading_line(&mut self, block: u32, text: &str, linked: usize, is_body: bool) {
         self.push(block, text, linked, is_body, LineKind::Heading);
     }
 
-    /// The same for a line of source code. Two pages of one site that are mostly code are the same only if all of it is.
+    /// The same for a line of source code. Two pages of one origin that are mostly code are the same only if all of it is.
     pub fn code_line(&mut self, block: u32, text: &str, linked: usize, is_body: bool) {
         self.push(block, text, linked, is_body, LineKind::Code);
     }
@@ -86,7 +86,7 @@ impl Outline {
         self.text.push_str(text);
     }
 
-    /// Adds where a link in the page's content leads, not one to the page itself or in its navigation, header or footer. Two pages of one site
+    /// Adds where a link in the page's content leads, not one to the page itself or in its navigation, header or footer. Two pages of one origin
     /// that list, embed or refer to other pages are not the same, whatever their texts. The link is known by the last part of its path: so the pages of two versions
     /// of a manual, of two hosts and of two sessions lead to the same targets. What a script makes is known by the numbers of its query, too.
     pub fn link(&mut self, url: &str) {

@@ -57,7 +57,7 @@ const LIST_SHARED_NAME: u8 = 25;
 const ENTRIES: u8 = 50;
 /// A page with at least this share of source code, in per cent of its body text, is compared by it.
 const CODE: u8 = 50;
-/// The share of the article, in per cent, that the page with the larger one and the other page need across sites: if what is shared is
+/// The share of the article, in per cent, that the page with the larger one and the other page need across origins: if what is shared is
 /// shorter than this, and if it is longer or their titles differ. The shorter an article, the more of what is taken for it is boilerplate.
 const SHARES: [[usize; 2]; 2] = [[60, 40], [60, 56]];
 const LONG_SHARED: usize = 100 * WORD;
@@ -145,8 +145,8 @@ pub(crate) enum OriginRelation {
 impl OriginRelation {
     /// Of pages with these origins, given how well the first one's is known.
     pub(crate) fn of(origins: [Option<OriginKey>; 2], known: Self) -> Self {
-        let are_of_one_site = origins[0].is_some() && origins[0] == origins[1];
-        if are_of_one_site { known } else { Self::Different }
+        let are_of_one_origin = origins[0].is_some() && origins[0] == origins[1];
+        if are_of_one_origin { known } else { Self::Different }
     }
 }
 
@@ -439,7 +439,7 @@ impl Runs {
 }
 
 impl ArticleSketch {
-    /// Whether it and an earlier page list different pages, so that nothing else counts. Across sites, links do not count.
+    /// Whether it and an earlier page list different pages, so that nothing else counts. Across origins, links do not count.
     pub(crate) fn lists_other_pages(&self, earlier: &Self, relation: OriginRelation) -> bool {
         // The share of links from which on a body text is a list.
         let is_distinctive = self.has_distinctive_name(earlier, relation);
@@ -456,7 +456,7 @@ impl ArticleSketch {
         relation != OriginRelation::Different && has_others
     }
 
-    /// Whether it and an earlier page are mostly source code that is not the same, so that nothing else counts. Across sites it may differ.
+    /// Whether it and an earlier page are mostly source code that is not the same, so that nothing else counts. Across origins it may differ.
     pub(crate) fn has_other_code(&self, earlier: &Self, relation: OriginRelation) -> bool {
         let share = self.code.share.min(earlier.code.share);
         let are_code = relation != OriginRelation::Different && share >= CODE;
