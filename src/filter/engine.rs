@@ -558,7 +558,8 @@ impl<I: Index> Engine<I> {
         Ok(best)
     }
 
-    /// Whether long pages of one origin differ beyond the ends of their sketches, which only their signatures show.
+    /// Whether long pages of one origin differ beyond the ends of their sketches, which only their signatures show. Links, which may be teasers,
+    /// may all differ.
     fn ends_differ(
         &self,
         document: &Document,
@@ -566,15 +567,16 @@ impl<I: Index> Engine<I> {
         relation: OriginRelation,
     ) -> bool {
         let (sketch, signature) = earlier;
-        let is_truncated = |article: &Article| article.sketch().is_body_truncated();
-        relation != OriginRelation::Different
-            && sketch.is_body_truncated()
-            && document.article.as_ref().is_some_and(is_truncated)
-            && !self.thresholds.confirms(
-                &signature.unwrap_or_default(),
-                &document.sketch,
-                Share::NONE,
-            )
+        let is_truncated = |page: &&ArticleSketch| page.is_body_truncated();
+        let later = document.article.as_ref().map(Article::sketch).filter(is_truncated);
+        let both = later.zip(Some(sketch).filter(is_truncated));
+        let Some((later, sketch)) = both.filter(|_| relation != OriginRelation::Different) else {
+            return false;
+        };
+        let features = document.sketch.features;
+        let common = later.text_beside_links(sketch);
+        signature.unwrap_or_default().distance(&document.sketch.signature)
+            > self.thresholds.signature_radius_with_changes(features, common)
     }
 
     /// What the articles of two pages have in common and apart, the later page first, if the filter compares them.

@@ -111,6 +111,12 @@ impl Thresholds {
         distance_with_template(self.signature_radius(own), percent).min(most)
     }
 
+    /// The number of bits in which the signatures of two texts may differ if all but this share of them, in per cent, may be anything.
+    pub(super) fn signature_radius_with_changes(&self, features: u32, common: u32) -> u32 {
+        let most = self.signature_radius(features);
+        distance_with_changes(most, common).max(most)
+    }
+
     /// The signature of a text that is long enough to be compared by it; others are compared exactly.
     #[must_use]
     pub fn comparable(&self, sketch: &Sketch) -> Option<Signature> {
@@ -137,17 +143,30 @@ impl Thresholds {
     }
 }
 
-/// The expected distance, rounded down, between the signatures of two texts that have this percentage in common, if the signatures of
-/// their other parts differ in `bits`.
+/// The expected distance between the signatures of two texts that have this percentage in common, if the signatures of their other parts
+/// differ in `bits`.
+fn distance_with_template(bits: u32, percent: u32) -> u32 {
+    let share = f64::from(percent) / 100.0;
+    distance(share + cosine(bits) * (1.0 - share))
+}
+
+/// The same if only this percentage of what would be common without changes is, and the signatures would differ in `bits` without them.
+fn distance_with_changes(bits: u32, percent: u32) -> u32 {
+    distance(cosine(bits) * f64::from(percent) / 100.0)
+}
+
+/// The cosine of two texts whose signatures differ in so many bits.
+fn cosine(bits: u32) -> f64 {
+    (f64::from(bits) * std::f64::consts::PI / 256.0).cos()
+}
+
+/// The bits in which the signatures of two texts with this cosine differ, rounded down.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "the result is from 0 to 256"
 )]
-fn distance_with_template(bits: u32, percent: u32) -> u32 {
-    let angle = f64::from(bits) * std::f64::consts::PI / 256.0;
-    let share = f64::from(percent) / 100.0;
-    let cosine = share + angle.cos() * (1.0 - share);
+fn distance(cosine: f64) -> u32 {
     (cosine.min(1.0).acos() * 256.0 / std::f64::consts::PI) as u32
 }
 
@@ -161,10 +180,13 @@ mod tests {
         for bits in [12, 23, 26] {
             for percent in 1..100 {
                 let share = f64::from(percent) / 100.0;
-                let cosine =
-                    share + (f64::from(bits) * std::f64::consts::PI / 256.0).cos() * (1.0 - share);
-                let exact = cosine.acos() * 256.0 / std::f64::consts::PI;
-                assert!((exact - exact.round()).abs() > 1e-6, "{bits} bits, {percent} per cent");
+                for cosine in [share + cosine(bits) * (1.0 - share), cosine(bits) * share] {
+                    let exact = cosine.acos() * 256.0 / std::f64::consts::PI;
+                    assert!(
+                        (exact - exact.round()).abs() > 1e-6,
+                        "{bits} bits, {percent} per cent"
+                    );
+                }
             }
         }
     }

@@ -6,7 +6,7 @@ use pagesieve::{
     Document, Filter,
     extract::Extractor,
     filter::{Judgement, Options, Step},
-    page::{Page, Timestamp},
+    page::{Outline, Page, Timestamp},
 };
 
 fn filter() -> Filter {
@@ -328,4 +328,64 @@ fn pages_of_source_code_are_two_if_a_line_differs() {
         let few = judge("a.test/5", &page(element, &listing("a", "steep(6);"), 600));
         assert!(!few.verdict.is_unique(), "{element}: most of it is prose that is the same");
     }
+}
+
+/// A page of these lines of its body text, each with whether it is a link, and of a line beside it.
+fn outlined(filter: &Filter, body: &[(&str, bool)], beside: &str) -> Document {
+    let mut outline = Outline::new("tea");
+    for (line, is_link) in body {
+        let block = outline.block(Outline::PAGE);
+        outline.line(block, line, if *is_link { line.len() } else { 0 }, true);
+    }
+    let block = outline.block(Outline::PAGE);
+    outline.line(block, beside, 0, false);
+    let text = body.iter().map(|(line, _)| *line).collect::<Vec<_>>().join("\n");
+    let id = format!("{text} {beside}");
+    filter.documents().outlined(&id, Some("a.test:80"), &text, &outline)
+}
+
+fn repeat(pages: [&dyn Fn(&Filter) -> Document; 2]) -> bool {
+    let mut filter = filter_that_knows_the_site();
+    let pages = pages.map(|page| page(&filter));
+    let [first, second] = pages.map(|page| filter.judge(&page).verdict);
+    assert!(first.is_unique());
+    !second.is_unique()
+}
+
+#[test]
+fn links_of_a_page_that_is_no_list_are_teasers() {
+    let tea = words("about tea", 40);
+    let page = |teasers: &str, count: usize| {
+        let (tea, teasers) = (tea.clone(), words(teasers, count));
+        move |filter: &Filter| outlined(filter, &[(&tea, false), (&teasers, true)], "")
+    };
+    assert!(repeat([&page("some", 45), &page("others", 35)]), "one of them may be a list");
+    assert!(!repeat([&page("some", 45), &page("others", 45)]), "both may");
+}
+
+#[test]
+fn around_an_equal_body_text_more_may_differ() {
+    let tea = words("about tea", 60);
+    let page = |body: &str, beside: &str| {
+        let (line, beside) = (format!("{tea} {body}"), beside.to_owned());
+        move |filter: &Filter| outlined(filter, &[(&line, false)], &beside)
+    };
+    let some = words("some", 28);
+    assert!(repeat([&page("", ""), &page("", &some)]));
+    let [own, rest] = [&some[..9 * 7], &some[9 * 7..]];
+    assert!(!repeat([&page("", ""), &page(own, rest)]), "so much of it is in the body text");
+    assert!(!repeat([&page("", ""), &page("", &words("some", 40))]), "so much differs");
+}
+
+#[test]
+fn long_pages_may_differ_in_links_but_not_in_their_ends() {
+    let page = |teasers: &str, end: &str| {
+        let beginning = words("tea", 2000);
+        let (end, teasers) = (words(end, 400), words(teasers, 400));
+        move |filter: &Filter| {
+            outlined(filter, &[(&beginning, false), (&end, false), (&teasers, true)], "")
+        }
+    };
+    assert!(repeat([&page("some", "tea"), &page("others", "tea")]));
+    assert!(!repeat([&page("some", "tea"), &page("some", "milk")]));
 }

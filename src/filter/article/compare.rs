@@ -40,14 +40,17 @@ const UNLEARNT_SAME_NAME_OWN: [usize; 2] = [20 * WORD, 45 * WORD];
 /// The share of the body text, in per cent, that must be common then; and if it is a list, or the name does not tell pages apart.
 const SAME_BODY: usize = 60;
 const SAME_LIST: usize = 75;
-/// The share of all prose, in per cent, that must be common, whatever the names.
+/// The share of all prose, in per cent, that must be common, whatever the names; and if nearly all of the body text is.
 const SAME_PROSE: usize = 75;
-/// Pages of two names differ in a single block, a heading, by at most this much, and have this share of the body text in common.
+const SAME_PROSE_AROUND: usize = 65;
+/// Pages of two names differ in a single block, a heading, by at most this much, and have nearly all of the body text in common: this
+/// share, in per cent.
 const DIFFERENT_NAME_CHANGE: usize = 12 * WORD;
-const DIFFERENT_NAME_BODY: usize = 90;
+const NEARLY_ALL: usize = 90;
 /// As long as no boilerplate is known, they must also have no more prose of their own than this.
 const UNLEARNT_OWN: usize = 8 * WORD;
-/// A body text with at least this share of links, in per cent, is a list of other pages; and if the pages have long prose in common.
+/// A body text with at least this share of links, in per cent, is a list of other pages; and if the pages have long prose in common. If only one
+/// of two pages of one name is a list, its links are teasers.
 const LIST: u8 = 50;
 const LIST_WITH_PROSE: u8 = 60;
 /// The same for pages whose name does not tell them apart.
@@ -289,15 +292,14 @@ impl Figures {
                                 Unmet::ChangeTooLarge { change, most: DIFFERENT_NAME_CHANGE },
                             ),
                         };
-                        DIFFERENT_NAME_BODY
+                        NEARLY_ALL
                     }
                 };
-                let percent = self.percent();
                 found[2] = unless(body >= needed, Unmet::BodyShareTooSmall { found: body, needed });
-                found[3] = unless(
-                    percent >= SAME_PROSE,
-                    Unmet::ProseShareTooSmall { found: percent, needed: SAME_PROSE },
-                );
+                let percent = self.percent();
+                let needed = if body >= NEARLY_ALL { SAME_PROSE_AROUND } else { SAME_PROSE };
+                found[3] =
+                    unless(percent >= needed, Unmet::ProseShareTooSmall { found: percent, needed });
                 found[4] = unless(
                     both >= MIN_SHARED_ONE_ORIGIN,
                     Unmet::SharedTooLittle { least: MIN_SHARED_ONE_ORIGIN },
@@ -485,6 +487,12 @@ impl ArticleSketch {
         })
     }
 
+    /// The share of the body text, in per cent, that is not links that an earlier page lacks.
+    pub(crate) fn text_beside_links(&self, earlier: &Self) -> u32 {
+        let links = self.links.share.max(earlier.links.share).min(100);
+        if self.has_other_links(earlier) { u32::from(100 - links) } else { 100 }
+    }
+
     /// Whether the links in the body texts differ.
     fn has_other_links(&self, other: &Self) -> bool {
         self.links.hash != other.links.hash
@@ -630,14 +638,14 @@ impl Pair<'_> {
             return Figures::TwoOrigins { shared, is_article, have_one_title };
         }
         let is_distinctive = later.sketch.has_distinctive_name(earlier.sketch, relation);
-        let [one, other] = [later, earlier].map(View::tally);
-        let links = later.sketch.links.share.max(earlier.sketch.links.share);
+        let are_lists = self.are_lists();
+        let [one, other] = self.tallies();
         let share_prose = one.has_prose && other.has_prose;
-        let is_list = !is_distinctive || links >= LIST;
+        let is_list = !is_distinctive || are_lists;
         let names = if later.sketch.name.letters == earlier.sketch.name.letters {
             let known = one.in_body.min(other.in_body);
-            let are_lists = !share_prose || known < LONG_SHARED && links >= LIST;
-            if are_lists && later.sketch.has_other_links(earlier.sketch) {
+            let have_little_prose = !share_prose || known < LONG_SHARED && are_lists;
+            if have_little_prose && later.sketch.has_other_links(earlier.sketch) {
                 return Figures::OtherLinks;
             }
             let part = |at: usize| known / PARTS[at];
@@ -670,7 +678,19 @@ impl Pair<'_> {
 
     /// The prose that each page has of its own.
     fn own(&self) -> [usize; 2] {
-        [self.later.own(&self.earlier), self.earlier.own(&self.later)]
+        let are_lists = self.are_lists();
+        [self.later.own(&self.earlier, are_lists), self.earlier.own(&self.later, are_lists)]
+    }
+
+    /// What each page has in common with the other one, and what not.
+    fn tallies(&self) -> [Tally; 2] {
+        let are_lists = self.are_lists();
+        [&self.later, &self.earlier].map(|page| page.tally(are_lists))
+    }
+
+    /// Whether both body texts are lists of links.
+    fn are_lists(&self) -> bool {
+        [&self.later, &self.earlier].iter().all(|page| page.sketch.links.share >= LIST)
     }
 
     /// The passages of each page in page order, and how they compare with the other one.
@@ -687,7 +707,7 @@ impl Pair<'_> {
         // A text that is too short for prose is judged by equality: pages that say that nothing was found may each lead back elsewhere.
         let share_prose = later.is_short()
             || earlier.is_short()
-            || later.tally().has_prose && earlier.tally().has_prose;
+            || self.tallies().iter().all(|tally| tally.has_prose);
         let are_equal =
             self.own() == [0, 0] && are_of_one_name && !self.targets(share_prose).differ;
         !are_equal && self.repeats(relation).is_none()
@@ -736,8 +756,8 @@ impl View<'_> {
         self.sum(&weights.collect::<Vec<_>>(), |leaf| leaf.is_body) < PARAGRAPH
     }
 
-    /// What is covered and what is not, apart from boilerplate. Numbers count.
-    fn tally(&self) -> Tally {
+    /// What is covered and what is not, apart from boilerplate, given whether both pages are lists. Numbers count.
+    fn tally(&self, are_lists: bool) -> Tally {
         let mut sums = Tally { change: Some(0), ..Tally::default() };
         let shared = self.by_block(&self.covered, |sums| sums.once);
         let shared_words = self.by_block(&self.covered, |sums| sums.words);
@@ -747,7 +767,7 @@ impl View<'_> {
             let own = self.weights.sum(&leaf.range(), |sums| sums.once) - shared;
             let change = self.weights.sum(&leaf.range(), |sums| sums.words) - words;
             sums.shared += shared;
-            sums.has_prose |= shared >= PARAGRAPH && !self.is_entry(leaf);
+            sums.has_prose |= shared >= PARAGRAPH && !(are_lists && leaf.is_entry());
             if leaf.is_body {
                 sums.in_body += shared;
                 sums.own[usize::from(leaf.is_linked)] += own;
@@ -794,13 +814,8 @@ impl View<'_> {
         weights
     }
 
-    /// Whether a block is an entry of a list: the body text is links, and so is the block.
-    fn is_entry(&self, leaf: &Leaf) -> bool {
-        leaf.is_body && leaf.is_linked && self.sketch.links.share >= LIST
-    }
-
-    /// The prose that is not shared, apart from boilerplate, numbers and teasers.
-    fn own(&self, other: &View<'_>) -> usize {
+    /// The prose that is not shared, apart from boilerplate, numbers and teasers, given whether both pages are lists.
+    fn own(&self, other: &View<'_>, are_lists: bool) -> usize {
         let end = self.comparable(other);
         let starts = [0].into_iter().chain(self.covered.iter().map(|run| run.end));
         let ends = self.covered.iter().map(|run| run.start).chain([end]);
@@ -810,7 +825,7 @@ impl View<'_> {
         };
         let runs: Vec<_> = runs.filter(is_long).collect();
         let own = self.own_blocks(self.by_block(&runs, |sums| sums.words));
-        self.sum(&own, |leaf| !leaf.is_linked || self.is_entry(leaf))
+        self.sum(&own, |leaf| !leaf.is_linked || are_lists && leaf.is_entry())
     }
 
     /// How many tokens the other page would show too if it were this one. Of a long page less of the end is known, the more it has before.

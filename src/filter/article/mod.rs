@@ -82,6 +82,11 @@ impl Leaf {
     fn range(&self) -> Range<usize> {
         self.start..self.end
     }
+
+    /// Whether it is an entry, if the body text is a list.
+    fn is_entry(&self) -> bool {
+        self.is_body && self.is_linked
+    }
 }
 
 /// The deepest nesting that is told apart.
