@@ -10,7 +10,7 @@ use crate::{
 
 /// The worlds.
 pub(crate) fn worlds() -> impl Iterator<Item = World> {
-    let all: [fn() -> World; 23] = [
+    let all: [fn() -> World; 24] = [
         wiki,
         shop,
         shop_in_paths,
@@ -34,6 +34,7 @@ pub(crate) fn worlds() -> impl Iterator<Item = World> {
         days,
         || maze("maze of new texts", true),
         || maze("maze of a few texts", false),
+        labyrinth,
     ];
     all.into_iter().map(|world| world())
 }
@@ -652,5 +653,18 @@ fn maze(name: &str, is_new: bool) -> World {
             .map(|_| format!("/maze/{}/{}", prose.own_word(&mut dice), prose.own_word(&mut dice)))
             .collect();
         Ok(prose.paragraphs(&text, 4) + &links(to.into_iter()))
+    })
+}
+
+/// The same, but each room has a directory of its own, of one word.
+fn labyrinth() -> World {
+    let prose = Prose::new(Language::English);
+    tree("maze of new directories", 300, move |_, asked| {
+        if asked.path.starts_with("/a/") {
+            return Err(vec!["/in/".to_owned()]);
+        }
+        let mut dice = Dice::of(&asked.path);
+        let to = (0..5).map(|_| format!("/{}/", prose.own_word(&mut dice))).collect::<Vec<_>>();
+        Ok(prose.paragraphs(&asked.path, 4) + &links(to.into_iter()))
     })
 }

@@ -395,7 +395,7 @@ impl Learner {
             {
                 return Placement::Deferred(DeferReason::LowYield, text);
             }
-            if !kind.is_wide() && (pattern_yield.estimate() < 0.2 || pattern_yield.feeds_itself()) {
+            if late.is_none() && pattern_yield.is_late(kind) {
                 late = Some(number);
             }
         }
@@ -417,11 +417,11 @@ impl Learner {
         self.site(site).patterns(url).first().map_or(0, |pattern| pattern.number)
     }
 
-    /// How likely the next page of a group has a new text.
+    /// How likely the next page of a group has a new text; less for a pattern that has fed many pages to itself.
     pub(crate) fn estimated_yield(&self, site: &str, group: u32) -> f32 {
         let Some(site) = self.sites.get(site) else { return 1.0 };
         let of_candidate = site.failure_rate(group);
-        let of_pattern = || site.yields.get(&group).map(PatternYield::estimate);
+        let of_pattern = || site.yields.get(&group).map(PatternYield::priority);
         of_candidate.or_else(of_pattern).unwrap_or(0.5)
     }
 

@@ -23,6 +23,31 @@ const INDEX_PAGES: [&str; 9] = [
     "default.aspx",
 ];
 
+/// Parameters whose value says of which kind a page is, or which program makes it, in the software that many sites run.
+const TYPE_PARAMETERS: [&str; 19] = [
+    "a",
+    "ac",
+    "act",
+    "action",
+    "c",
+    "cmd",
+    "controller",
+    "do",
+    "func",
+    "m",
+    "mod",
+    "mode",
+    "module",
+    "op",
+    "option",
+    "r",
+    "route",
+    "task",
+    "view",
+];
+/// The longest value of these.
+const MAX_TYPE: usize = 40;
+
 /// Endings of files that servers add to a path without one.
 const ENDINGS: [&str; 3] = ["html", "htm", "php"];
 
@@ -65,6 +90,15 @@ impl Part<'_> {
     /// Whether it is the same part with the same value.
     pub(super) fn is_same(&self, other: &Part<'_>) -> bool {
         self.hash == other.hash
+    }
+
+    /// A hash of name and value, if this is a parameter that says of which kind the page is, as `action=history`.
+    pub(super) fn page_type(&self) -> Option<u64> {
+        let is_type = self.kind == PartKind::Parameter
+            && (1..=MAX_TYPE).contains(&self.value.len())
+            && TYPE_PARAMETERS.contains(&self.name)
+            && text_kind(self.value) == TextKind::Word;
+        is_type.then_some(self.hash)
     }
 }
 
@@ -119,7 +153,8 @@ impl<'a> Parts<'a> {
             }
         }
         let query = url.query().unwrap_or_default();
-        let parameters = inner.split(';').chain(query.split('&')).filter(|it| !it.is_empty());
+        let parameters =
+            inner.split(';').chain(query.split(['&', ';'])).filter(|it| !it.is_empty());
         for (number, parameter) in parameters.enumerate() {
             let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
             let hash = hash(value, hash(name, 3));
@@ -246,8 +281,9 @@ impl<'a> Parts<'a> {
         words.iter().map(count).max() > Some(if is_file { 2 } else { 1 }) || repeats()
     }
 
-    /// The pattern of the views of a path with parameters: on any host, and with any of them.
-    pub(super) fn view(&self) -> Option<String> {
+    /// The pattern of the views of a path with parameters: on any host, and with any of them but `types`, hashes of those that say of which kind a
+    /// page is.
+    pub(super) fn view(&self, types: &[u64]) -> Option<String> {
         self.parameters().next()?;
         let mut view = "*".to_owned();
         for part in self.segments().take(MAX_DEPTH) {
@@ -259,11 +295,32 @@ impl<'a> Parts<'a> {
                 "*"
             });
         }
-        Some(view + "?…")
+        view.push('?');
+        for chosen in self.names(types).into_iter().filter(|it| it.contains('=')) {
+            view.push_str(&chosen);
+            view.push('&');
+        }
+        Some(view + "…")
     }
 
-    /// The pattern, in words: host, shape of the path with its first segment as it is if `literal`, and names of parameters.
-    pub(super) fn pattern(&self, host: &str, literal: bool) -> String {
+    /// The names of the parameters in their order, those of `types` with their values.
+    fn names(&self, types: &[u64]) -> Vec<String> {
+        let show = |part: &Part<'_>| {
+            let mut name = part.name[..part.name.floor_char_boundary(40)].replace('=', "");
+            if types.contains(&part.hash) {
+                name = name + "=" + part.value;
+            }
+            name
+        };
+        let mut names: Vec<String> = self.parameters().map(show).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// The pattern, in words: host, shape of the path with its first segment as it is if `literal`, and names of parameters, those of `types` with their
+    /// values.
+    pub(super) fn pattern(&self, host: &str, literal: bool, types: &[u64]) -> String {
         let mut shape = host.to_owned();
         let segments: Vec<_> = self.segments().collect();
         if self.repeats_segments() {
@@ -291,15 +348,13 @@ impl<'a> Parts<'a> {
                 }
             }
         }
-        let mut names: Vec<&str> = self.parameters().map(|part| part.name).collect();
-        names.sort_unstable();
-        names.dedup();
+        let mut names = self.names(types);
         if !literal && !names.is_empty() {
-            names = vec!["…"];
+            names = vec!["…".to_owned()];
         }
         for (place, name) in names.into_iter().take(MAX_PARTS).enumerate() {
             shape.push(if place == 0 { '?' } else { '&' });
-            shape.push_str(&name[..name.floor_char_boundary(40)]);
+            shape.push_str(&name);
         }
         shape
     }

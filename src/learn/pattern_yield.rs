@@ -31,6 +31,8 @@ const INDEX_LINKS: u32 = 8;
 const CHAIN_LINKS: u16 = 2;
 /// Pages that a pattern may feed to itself, apart from those that it earns.
 const MAX_SELF_LINKED: u32 = 120;
+/// From this number of such pages on, other patterns come first in proportion.
+const FULL_PRIORITY: u32 = 1_000;
 /// What a wide pattern is allowed for each of its new texts: a site of many articles may have two lists for five of them.
 const POINTS_PER_NEW_TEXT: u32 = 2;
 /// Most points that a pattern with occasional new texts is allowed.
@@ -42,6 +44,8 @@ const LEAN: u32 = 4;
 const WIDE_LEAN: u32 = 10;
 /// What views are allowed for each new text among them or elsewhere: two repeats; for two texts, one without new lines.
 const VIEW_POINTS_PER_NEW_TEXT: u32 = 16;
+/// Patterns come late if a page of them is less likely to have a new text.
+const LATE_ESTIMATE: f32 = 0.2;
 /// The pages of a branch from which on its estimate counts, and the least that keeps it open.
 const BRANCH_PAGES: u32 = 8;
 const MIN_BRANCH_YIELD: f32 = 0.1;
@@ -225,7 +229,7 @@ impl PatternYield {
     }
 
     /// Whether mostly pages of the pattern itself lead to its pages.
-    pub(super) fn feeds_itself(&self) -> bool {
+    fn feeds_itself(&self) -> bool {
         self.net_self_linked() >= MAX_SELF_LINKED
     }
 
@@ -234,6 +238,25 @@ impl PatternYield {
     pub(super) fn estimate(&self) -> f32 {
         let all = (self.new as f32 + 0.5) / (self.fetched as f32 + 1.0);
         all.min(1.5 / (self.misses as f32 + 1.5))
+    }
+
+    /// Its place among the patterns that come late: the estimate, and less if the pattern has fed many pages to itself. A maze of new texts would
+    /// win against every other pattern otherwise.
+    #[allow(clippy::cast_precision_loss, reason = "an estimate")]
+    pub(super) fn priority(&self) -> f32 {
+        let own = self.net_self_linked().max(FULL_PRIORITY);
+        self.estimate() * FULL_PRIORITY as f32 / own as f32
+    }
+
+    /// Whether its URLs come after those of other patterns: it gives little, or leads mostly to itself.
+    pub(super) fn is_late(&self, kind: PatternKind) -> bool {
+        match kind {
+            PatternKind::Exact | PatternKind::TrapShaped => {
+                self.estimate() < LATE_ESTIMATE || self.feeds_itself()
+            }
+            PatternKind::Broad => self.feeds_itself(),
+            PatternKind::View | PatternKind::Path => false,
+        }
     }
 
     /// Pages since the last new text.
@@ -303,6 +326,29 @@ mod tests {
         assert!(
             enough(Yielded::New, PatternKind::TrapShaped, chain).is_some_and(|pages| pages < 130)
         );
+    }
+
+    #[test]
+    fn a_maze_of_new_texts_comes_after_patterns_that_give_less() {
+        let mut maze = PatternYield::default();
+        let mut page = |links: u16| {
+            maze.add(Yielded::New, PatternKind::Broad, Chain { links, ..Chain::default() });
+            maze
+        };
+        let new = page(1);
+        assert!(!new.is_late(PatternKind::Broad) && new.priority() > 0.5);
+        for links in 2..1_000 {
+            page(links);
+        }
+        let known = page(1_000);
+        assert!(known.is_late(PatternKind::Broad), "it leads to itself");
+        assert!(!known.is_late(PatternKind::View), "views may be the only way to what they show");
+        assert!(known.priority() > 0.9, "as long as it may be a long chain of posts");
+        for _ in 0..9_000 {
+            page(1_000);
+        }
+        let lists = PatternYield { fetched: 100, new: 11, ..PatternYield::default() };
+        assert!(page(1_000).priority() < lists.priority());
     }
 
     #[test]

@@ -44,6 +44,8 @@ const CLASSES: usize = 20_000;
 const SPANS: usize = 2_048;
 /// From this number of hosts on, the hosts of a site have one pattern.
 const MANY_HOSTS: usize = 16;
+/// Kinds of pages, as `action=history`, that have a pattern of their own: a value that is made up for each link is no kind.
+const PAGE_TYPES: usize = 64;
 /// The last pages of a site of which the URL is remembered, and how long it may be.
 const RECENT: usize = 2_048;
 const RECENT_LENGTH: usize = 256;
@@ -217,6 +219,8 @@ pub(super) struct Site {
     pub(super) hosts: Vec<u64>,
     /// Their names, by hashes as in [`Class::value`].
     host_names: Vec<(u16, Box<str>)>,
+    /// Kinds of its pages, by hashes of a parameter.
+    page_types: Vec<u64>,
     /// Parameters of the page judged last that make no difference on other sites.
     pub(super) elsewhere: Vec<u64>,
     /// Parameters of the page judged last that were tried, and with what success.
@@ -264,6 +268,7 @@ impl Site {
             + table(self.candidates.capacity(), size_of::<(u32, Candidate)>())
             + table(self.yields.capacity(), size_of::<(u32, PatternYield)>())
             + self.candidates.len() * 8
+            + (self.page_types.capacity() + self.hosts.capacity()) * 8
             + self.recent.capacity() * size_of::<(Box<str>, Text)>()
             + self.recent_bytes
             + self.redirects.iter().map(|(_, url)| url.len() + 24).sum::<usize>()
@@ -907,8 +912,9 @@ impl Site {
         let shown = if is_one_of_many { "*" } else { host };
         let is_trap_shaped =
             parts.repeats_segments() || parts.segments().count() > 10 || is_one_of_many;
-        let own = parts.pattern(shown, true);
-        let shape = parts.pattern(shown, false);
+        let types = self.page_types(&parts);
+        let own = parts.pattern(shown, true, &types);
+        let shape = parts.pattern(shown, false, &types);
         let mut all = Vec::with_capacity(3);
         if shape != own {
             all.push((
@@ -922,7 +928,7 @@ impl Site {
         {
             all.push((format!("{shown}/{}/…", first.value), PatternKind::Broad));
         }
-        if let Some(view) = parts.view() {
+        if let Some(view) = parts.view(&types) {
             let has_ids = view.strip_prefix('*').is_some_and(|path| path.contains('*'));
             all.push((view, if has_ids { PatternKind::View } else { PatternKind::Path }));
         }
@@ -936,6 +942,20 @@ impl Site {
             kind,
         };
         all.into_iter().map(pattern).collect()
+    }
+
+    /// What the parameters of a URL say of the kind of its page, if it is one of the first kinds of the site.
+    fn page_types(&mut self, parts: &Parts<'_>) -> Vec<u64> {
+        let mut types: Vec<u64> = parts.parameters().filter_map(Part::page_type).collect();
+        types.retain(|it| {
+            let is_known = self.page_types.contains(it);
+            let is_kept = is_known || self.page_types.len() < PAGE_TYPES;
+            if is_kept && !is_known {
+                self.page_types.push(*it);
+            }
+            is_kept
+        });
+        types
     }
 
     /// The branch of a pattern to which a URL belongs: those with the same value of the first segment that the pattern leaves open, as of a version.

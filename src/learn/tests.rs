@@ -1,6 +1,6 @@
 //! What is kept of sites, what is imported, and how much memory it takes.
 
-use super::*;
+use super::{parts::Parts, *};
 
 const SITE: &str = "example.org";
 
@@ -274,9 +274,10 @@ fn a_site_takes_at_most_two_mebibytes() {
 }
 
 /// Seconds of CPU time of this thread.
+#[allow(clippy::cast_precision_loss, reason = "a time")]
 fn cpu() -> f64 {
-    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
-    stat.split(' ').next().unwrap().parse::<f64>().unwrap() / 1e9
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
 }
 
 /// Pages of 100,000 hosts, as a wide crawl meets them: `cargo test --profile bench --lib -- --ignored --nocapture many_hosts`.
@@ -530,7 +531,7 @@ fn versions_between_two_that_are_the_same_are_deferred() {
 fn paths_that_grow_repeat_their_segments() {
     let repeats = |path: &str| {
         let url = Url::parse(&format!("https://example.org{path}")).unwrap();
-        super::parts::Parts::of(&url).repeats_segments()
+        Parts::of(&url).repeats_segments()
     };
     for path in ["/a/b/a/", "/a/b/a", "/a/a/x.html", "/a/b/c/a/b/x.html", "/a/b/a/c/a/x.html"] {
         assert!(repeats(path), "{path}");
@@ -570,4 +571,46 @@ fn the_versions_of_a_manual_that_still_yield_are_not_ended_by_those_that_repeat(
     };
     assert_eq!(deferred(30), 0);
     assert!(deferred(35) > 40, "{}", deferred(35));
+}
+
+/// How many of these URLs are deferred.
+fn deferred(learner: &mut Learner, urls: impl Iterator<Item = String>) -> usize {
+    let urls = urls.map(|url| Url::parse(&url).unwrap());
+    urls.filter(|url| matches!(learner.decide(url, SITE), Placement::Deferred(..))).count()
+}
+
+#[test]
+fn kinds_of_pages_that_a_parameter_names_have_a_yield_each() {
+    let mut learner = Learner::new(&[]);
+    let address = |kind: &str, page: u32| {
+        format!("https://example.org/index.php?title=T{page}&action={kind}")
+    };
+    for page in 0..400 {
+        let (edit, text) = (address("edit", page), page % 50 + 1);
+        let yielded = if page < 50 { Yielded::New } else { Yielded::KnownText };
+        judge(&mut learner, &edit, Some(text), yielded, None);
+    }
+    let edits = deferred(&mut learner, (1_000..1_100).map(|page| address("edit", page)));
+    assert!(edits > 40, "{edits}");
+    let others = (1_000..1_100).map(|page| address("history", page));
+    assert_eq!(deferred(&mut learner, others), 0);
+}
+
+#[test]
+fn values_that_are_made_up_for_each_link_are_no_kinds_of_pages() {
+    let mut learner = Learner::new(&[]);
+    let address = |page: u32| format!("https://example.org/form-{page}?action=do-{page}-it");
+    for page in 0..400 {
+        judge(&mut learner, &address(page), Some(page % 50 + 1), Yielded::KnownText, None);
+    }
+    let forms = deferred(&mut learner, (1_000..1_100).map(address));
+    assert!(forms > 40, "{forms}");
+}
+
+#[test]
+fn parameters_may_be_separated_by_semicolons() {
+    let of = |url: &str| Parts::of(&Url::parse(url).unwrap()).key;
+    let (by_ampersands, by_semicolons) =
+        ("https://example.org/?p=x.git&a=tree", "https://example.org/?p=x.git;a=tree");
+    assert_eq!(of(by_ampersands), of(by_semicolons));
 }
