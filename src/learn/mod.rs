@@ -272,6 +272,19 @@ impl Learner {
         self.count(page.site);
     }
 
+    /// Nothing is at a URL.
+    pub(crate) fn dead(&mut self, url: &Url, name: &str) {
+        let site = self.site(name);
+        let own = site.patterns(url).first().map(|pattern| pattern.number);
+        if let Some(number) = own {
+            site.yields.entry(number).or_default().record_dead();
+        }
+        if site.yields.len() >= CANDIDATES {
+            site.trim();
+        }
+        self.count(name);
+    }
+
     /// Remembers what is to be reported or saved of a site.
     fn note(&mut self, page: &Page<'_>) {
         let Some(site) = self.sites.get_mut(page.site) else { return };
@@ -381,7 +394,7 @@ impl Learner {
                 );
             }
         }
-        let mut late = None;
+        let (mut late, mut is_trusted) = (None, false);
         for Pattern { number, text, kind } in known.patterns(url) {
             let Some(pattern_yield) = known.yields.get(&number) else { continue };
             let is_open = kind == PatternKind::Exact && known.is_in_open_branch(url, number);
@@ -395,9 +408,11 @@ impl Learner {
             {
                 return Placement::Deferred(DeferReason::LowYield, text);
             }
-            if late.is_none() && pattern_yield.is_late(kind) {
+            if late.is_none() && !is_trusted && pattern_yield.is_late(kind) {
                 late = Some(number);
             }
+            // What is known of the narrowest pattern counts, if it is enough.
+            is_trusted |= kind == PatternKind::Exact && pattern_yield.still_yields();
         }
         match prediction {
             Prediction::Perhaps(special, general) => {

@@ -106,10 +106,22 @@ pub(super) struct PatternYield {
 }
 
 impl PatternYield {
+    /// Nothing is at a URL of the pattern. That says little of the others, because many sites have both in the same patterns: it counts as long as
+    /// none of them has had a page.
+    pub(super) fn record_dead(&mut self) {
+        if self.fetched == 0 {
+            self.missed(KNOWN_TEXT_POINTS);
+        }
+    }
+
     /// A page was judged, to which this number of links in a row within the pattern led. Returns whether more of the pattern is wanted than
     /// before.
     pub(super) fn add(&mut self, yielded: Yielded, kind: PatternKind, chain: Chain) -> bool {
         let before = self.sample_interval(kind);
+        if self.fetched == 0 {
+            // Dead links before it.
+            (self.misses, self.points) = (0, 0);
+        }
         self.fetched = self.fetched.saturating_add(1);
         // Repeats end an exact pattern by themselves: a chain of ids has gaps.
         let counts = kind != PatternKind::Exact || yielded.is_new_text();
@@ -326,6 +338,23 @@ mod tests {
         assert!(
             enough(Yielded::New, PatternKind::TrapShaped, chain).is_some_and(|pages| pages < 130)
         );
+    }
+
+    #[test]
+    fn dead_links_end_a_pattern_that_has_had_no_page() {
+        let mut pattern_yield = PatternYield::default();
+        for _ in 0..150 {
+            assert_eq!(pattern_yield.sample_interval(PatternKind::Exact), 1);
+            pattern_yield.record_dead();
+        }
+        assert_eq!(pattern_yield.sample_interval(PatternKind::Exact), 2);
+        let more_is_wanted =
+            pattern_yield.add(Yielded::KnownText, PatternKind::Exact, Chain::default());
+        assert!(more_is_wanted);
+        for _ in 0..1_000 {
+            pattern_yield.record_dead();
+        }
+        assert_eq!(pattern_yield.sample_interval(PatternKind::Exact), 1);
     }
 
     #[test]

@@ -189,9 +189,14 @@ impl Skipped {
         Self { reason, cause: None, detail, status, unanswered: false }
     }
 
-    /// Whether the URL has something else than a page. A dead link says little about others of its pattern: many sites have both.
+    /// Whether the URL has something else than a page.
     pub(super) fn is_no_page(&self) -> bool {
         self.reason == Reason::ContentType
+    }
+
+    /// Whether nothing is at the URL. A server that refuses all requests for a while answers 401, 403 or 429 rather.
+    pub(super) fn is_dead(&self) -> bool {
+        self.reason == Reason::Status && matches!(self.status, Some(404 | 405 | 410))
     }
 }
 

@@ -136,6 +136,8 @@ impl Recorder {
             Outcome::Skipped(skipped) => {
                 if skipped.is_no_page() {
                     self.learn(&task.queued.url, Err(Yielded::Nothing), None)?;
+                } else if skipped.is_dead() {
+                    self.learn_dead(&task.queued.url)?;
                 }
                 skipped
             }

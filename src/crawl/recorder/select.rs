@@ -160,6 +160,15 @@ impl Recorder {
         self.learn(row, Err(yielded), target.as_ref().ok())
     }
 
+    /// Learns that nothing is at a URL.
+    pub(super) fn learn_dead(&mut self, row: &UrlRow) -> Result<(), CrawlError> {
+        if self.selection.learns && row.kind == UrlKind::Page {
+            self.recall(row.url.site())?;
+            self.selection.learner.dead(row.url.as_url(), row.url.site());
+        }
+        Ok(())
+    }
+
     /// Whether the target of a redirect is new, and is to be requested.
     fn may_lead_on(&mut self, target: &NormalUrl, depth: u32) -> Result<bool, CrawlError> {
         let is_known = self.urls.find(target.as_str()).is_some();
