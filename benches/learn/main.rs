@@ -13,6 +13,7 @@
 
 mod behind_repeats;
 mod false_traps;
+mod forums;
 mod four_sites;
 mod honest;
 mod junk;
@@ -21,10 +22,12 @@ mod numbers;
 #[path = "../measure/process.rs"]
 mod process;
 mod prose;
+mod repositories;
 mod run;
 #[path = "../measure/serve.rs"]
 mod serve;
 mod shapes;
+mod software;
 mod static_sites;
 mod table;
 mod target;
@@ -32,6 +35,7 @@ mod target;
 #[allow(dead_code, reason = "each bench uses what it needs")]
 mod texts;
 mod traps;
+mod wiki;
 mod world;
 
 use std::{env, path::PathBuf, sync::Arc};
@@ -50,7 +54,7 @@ use world::World;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const POLICIES: [&str; 3] = ["skip", "follow", "learn"];
-const PARTS: [&str; 6] = ["sites", "junk", "traps", "false-traps", "shapes", "static"];
+const PARTS: [&str; 7] = ["sites", "junk", "traps", "false-traps", "shapes", "software", "static"];
 
 /// What is to be run.
 #[derive(Debug, Default)]
@@ -91,6 +95,7 @@ fn main() -> Outcome<()> {
             "traps" => choice.run_all(traps::worlds())?,
             "false-traps" => choice.run_all(false_traps::worlds())?,
             "shapes" => choice.run_all(shapes::worlds().chain(behind_repeats::worlds()))?,
+            "software" => choice.run_all(software::worlds())?,
             "static" => choice.run_static()?,
             other => return Err(format!("no part `{other}`: {}", PARTS.join(", ")).into()),
         }
