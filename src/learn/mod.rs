@@ -394,7 +394,7 @@ impl Learner {
                 );
             }
         }
-        let (mut late, mut is_trusted) = (None, false);
+        let (mut late, mut is_known) = (None, false);
         for Pattern { number, text, kind } in known.patterns(url) {
             let Some(pattern_yield) = known.yields.get(&number) else { continue };
             let is_open = kind == PatternKind::Exact && known.is_in_open_branch(url, number);
@@ -408,11 +408,11 @@ impl Learner {
             {
                 return Placement::Deferred(DeferReason::LowYield, text);
             }
-            if late.is_none() && !is_trusted && pattern_yield.is_late(kind) {
+            if late.is_none() && !is_known && pattern_yield.is_late(kind) {
                 late = Some(number);
             }
-            // What is known of the narrowest pattern counts, if it is enough.
-            is_trusted |= kind == PatternKind::Exact && pattern_yield.still_yields();
+            // A wider pattern only counts as long as nothing is known of the URL's own.
+            is_known |= kind == PatternKind::Exact;
         }
         match prediction {
             Prediction::Perhaps(special, general) => {
