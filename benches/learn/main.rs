@@ -12,6 +12,7 @@
 )]
 
 mod behind_repeats;
+mod discuz;
 mod false_traps;
 mod forums;
 mod four_sites;

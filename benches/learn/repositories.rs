@@ -14,6 +14,7 @@ use crate::{
 const FILES: usize = 400;
 const DIRECTORIES: usize = 25;
 const COMMITS: usize = 1_500;
+const ARCHIVE: &str = "application/gzip";
 const NEWEST: usize = COMMITS - 1;
 
 /// 400 files and 1,500 commits, each of which changed up to three files. The texts to be found are the newest version of each file and
@@ -196,17 +197,11 @@ impl Repository {
                 let below = asked.get("f").unwrap_or_default();
                 (format!("tree {below}"), self.gitweb_tree(below, commit))
             }
-            ("blob" | "blob_plain", Some(file), Some(commit)) => {
-                let text = self.text(file, commit);
-                if action == "blob_plain" {
-                    return self.answer_file(
-                        file,
-                        commit,
-                        page(&self.prose, &self.paths[file], &text, &[]),
-                    );
-                }
-                let links = self.gitweb_file(file, commit);
-                let html = self.gitweb_page(commit, &self.paths[file], &(links + &text));
+            ("snapshot", ..) => return Answer::file(ARCHIVE),
+            ("blob_plain", ..) => return Answer::file("text/plain"),
+            ("blob", Some(file), Some(commit)) => {
+                let body = self.gitweb_file(file, commit) + &self.text(file, commit);
+                let html = self.gitweb_page(commit, &self.paths[file], &body);
                 return self.answer_file(file, commit, html);
             }
             ("blobdiff", Some(file), Some(commit)) => {
@@ -389,14 +384,11 @@ impl Repository {
             ("patch", _) => {
                 self.message(commit) + &self.diffs(commit.saturating_sub(1), commit, shown)
             }
-            ("plain", Some(file)) => {
-                let html = page(&self.prose, path, &self.text(file, commit), &[]);
-                return self.answer_file(file, commit, html);
-            }
+            ("snapshot", _) => return Answer::file(ARCHIVE),
+            ("plain", _) => return Answer::file("text/plain"),
             ("tree", Some(file)) => {
                 let plain = item("plain", &with_id(tab("plain", path), asked));
-                let blame = item("blame", &with_id(tab("blame", path), asked));
-                let body = plain + &blame + &self.text(file, commit);
+                let body = plain + &self.text(file, commit);
                 return self.answer_file(file, commit, self.cgit_page(asked, path, path, &body));
             }
             ("tree", None) => self.cgit_tree(asked, path),
@@ -478,8 +470,10 @@ impl Repository {
             _ => self.below(path).into_iter().map(|it| self.paths[it].as_str()).collect(),
         };
         let one = |path: &&str| {
-            let tabs = ["log", "stats", "plain"].map(|it| item(it, &with_id(tab(it, path), asked)));
-            item(path, &with_id(tab("tree", path), asked)) + &tabs.concat()
+            let tabs =
+                ["log", "stats", "plain"].iter().take(if path.contains('/') { 3 } else { 2 });
+            let tabs = tabs.map(|it| item(it, &with_id(tab(it, path), asked)));
+            item(path, &with_id(tab("tree", path), asked)) + &tabs.collect::<String>()
         };
         shown.iter().map(one).collect()
     }

@@ -8,8 +8,9 @@ use std::fmt::Display;
 use bytes::Bytes;
 
 use crate::{
+    discuz::discuz,
     false_traps::{Numbers, page, teaser, world},
-    forums,
+    forums::phpbb,
     honest::anchor,
     prose::{Dice, Language, Prose},
     repositories,
@@ -24,8 +25,8 @@ pub(crate) const NOFOLLOW: &str = "<meta name=\"robots\" content=\"noindex,nofol
 
 /// The worlds.
 pub(crate) fn worlds() -> impl Iterator<Item = World> {
-    let shipped = [mediawiki, opencart, forums::phpbb, forums::discuz, wordpress];
-    let open = [mediawiki, forums::discuz, wordpress, repositories::gitweb, repositories::cgit];
+    let shipped = [mediawiki, opencart, phpbb, discuz, wordpress];
+    let open = [mediawiki, discuz, wordpress, repositories::gitweb, repositories::cgit];
     shipped
         .into_iter()
         .map(|world| as_shipped(world()))
@@ -108,6 +109,11 @@ pub(crate) fn sorted(mut all: Vec<usize>, key: &str, direction: &str) -> Vec<usi
 const PRODUCTS: usize = 600;
 const TAGS: usize = 60;
 const MAKERS: usize = 24;
+const EMPTY: &str = "<p>You have not chosen any products to compare.</p>";
+const LOGIN: &str = "<p>I am a returning customer. By creating an account you will be able to \
+    shop faster.</p>";
+const FORM: &str = "<p>Please fill in the form: your first name, your last name and your \
+    address.</p>";
 
 /// 600 products in 8 categories and 24 below them. All links to lists and products keep the chosen sort, order and limit. The lists of
 /// categories, makers and tags put their own parameters on the links to products, which name their canonical URL. The choices are
@@ -139,7 +145,9 @@ impl Shop {
         let html = match to {
             "product/product" => return self.product(asked, product),
             "product/product/review" => match product {
-                Some(product) if product % 2 == 0 => self.prose.teaser(&format!("review {product}")),
+                Some(product) if product % 2 == 0 => {
+                    self.prose.teaser(&format!("review {product}"))
+                }
                 _ => "<p>There are no reviews for this product.</p>".to_owned(),
             },
             "product/category" => self.category(asked),
@@ -150,7 +158,8 @@ impl Shop {
             }
             "product/search" => {
                 let tag = asked.get("tag").and_then(|it| it.strip_prefix("tag")?.parse().ok());
-                let all = (0..PRODUCTS).filter(|it| tag.is_some_and(|tag| tags(*it).contains(&tag)));
+                let all =
+                    (0..PRODUCTS).filter(|it| tag.is_some_and(|tag| tags(*it).contains(&tag)));
                 self.page("Search", &self.list(asked, all.collect()))
             }
             "product/special" => {
@@ -168,15 +177,14 @@ impl Shop {
             }
             "information/sitemap" => self.page("Site Map", ""),
             "common/home" => self.page("Your Store", &self.products(asked, &[1, 2, 3, 4])),
-            "product/compare" => self.page("Product Comparison", "<p>You have not chosen any products to compare.</p>"),
+            "product/compare" => self.page("Product Comparison", EMPTY),
             "checkout/cart" => self.page("Shopping Cart", "<p>Your shopping cart is empty!</p>"),
             "checkout/checkout" => return Answer::redirect(route("checkout/cart").show()),
-            "account/login" | "affiliate/login" => {
-                self.page("Account Login", "<p>I am a returning customer. By creating an account you will be able to shop faster.</p>")
-            }
-            "account/register" | "account/return/add" | "information/contact" | "account/voucher" => {
-                self.page(to, "<p>Please fill in the form: your first name, your last name and your address.</p>")
-            }
+            "account/login" | "affiliate/login" => self.page("Account Login", LOGIN),
+            "account/register"
+            | "account/return/add"
+            | "information/contact"
+            | "account/voucher" => self.page(to, FORM),
             _ => return Answer::redirect(route("account/login").show()),
         };
         Answer::junk(html)
@@ -298,9 +306,10 @@ fn tags(product: usize) -> Vec<usize> {
 
 const POSTS: usize = 500;
 const FIRST_YEAR: usize = 2016;
+const FEED: &str = "application/rss+xml";
 
 /// 500 posts of eight years, with lists by category, tag, author, year, month and day in pages of ten, a calendar, links to answer a
-/// comment and to share, short links, feeds of the site, the comments and each post, and a page for each picture. Feeds are pages here.
+/// comment and to share, short links, feeds of the site, the comments and each post, and a page for each picture.
 fn wordpress() -> World {
     let blog = Blog {
         prose: Prose::new(Language::English),
@@ -350,14 +359,10 @@ impl Blog {
         let all = match parts {
             [] if asked.get("s").is_some() => {
                 let all = drawn(asked.get("s").unwrap_or_default(), 12, POSTS);
-                return self.list(&asked.path, "Search Results", all, at, NOINDEX);
+                return self.list(&asked.path, "Search Results", &all, at, NOINDEX);
             }
             [] => (0..POSTS).collect(),
-            ["feed"] => (POSTS - 10..POSTS).collect(),
-            ["comments", "feed"] => {
-                let comments = (POSTS - 10..POSTS).map(|it| self.comment(it, 0));
-                return Answer::junk(self.page("Comments", &comments.collect::<String>(), None));
-            }
+            ["feed"] | ["comments", "feed"] => return Answer::file(FEED),
             ["category", name] => drawn_from("topic", 12, 1, name),
             ["tag", name] => drawn_from("tag", 120, 3, name),
             ["author", name] => drawn_from("writer", 6, 1, name),
@@ -380,18 +385,18 @@ impl Blog {
         self.list(
             &format!("/{}", parts.iter().map(|it| format!("{it}/")).collect::<String>()),
             &name,
-            all,
+            &all,
             at,
             "",
         )
     }
 
-    fn list(&self, path: &str, name: &str, all: Vec<usize>, at: usize, head: &str) -> Answer {
+    fn list(&self, path: &str, name: &str, all: &[usize], at: usize, head: &str) -> Answer {
         let pages = all.len().div_ceil(10);
         if all.is_empty() || at > pages || at == 0 {
             return Answer::missing();
         }
-        let shown = all.iter().rev().skip((at - 1) * 10).take(10);
+        let mut shown = all.iter().rev().skip((at - 1) * 10).take(10);
         let mut body: String = shown
             .clone()
             .map(|it| teaser(&self.prose, &self.path(*it), &format!("post {it}")))
@@ -402,7 +407,7 @@ impl Blog {
                 body += &item(near, &Target::new(to));
             }
         }
-        let month = shown.last().map(|it| date(*it));
+        let month = shown.next_back().map(|it| date(*it));
         Answer::junk(with_head(&self.page(name, &body, month), head))
     }
 
@@ -465,7 +470,7 @@ impl Blog {
                 self.path(post)
             )),
             [] => self.post(post, &own, &comments),
-            ["feed"] => Answer::junk(self.page(&format!("Comments on {title}"), &comments, None)),
+            ["feed"] => Answer::file(FEED),
             [picture] if picture.starts_with("image-") => {
                 let body = format!("<p>{picture}</p>{}", item(title, &own));
                 Answer::junk(self.page(picture, &body, Some(date(post))))

@@ -1,4 +1,4 @@
-//! A wiki as MediaWiki has it.
+//! A wiki as `MediaWiki` has it.
 
 use crate::{
     false_traps::{Numbers, page, world},
@@ -12,6 +12,14 @@ const ARTICLES: usize = 520;
 const ALIASES: usize = 130;
 const CATEGORIES: usize = 26;
 const CHANGES: usize = 600;
+const NOT_LOGGED_IN: &str = "<p>You are not logged in. Your IP address will be publicly visible \
+    if you make any edits.</p>";
+const MISSING: &str = "<p>You have followed a link to a page that does not exist yet. To create \
+    the page, start typing in the box below.</p>";
+const LOGIN: &str = "<p>Log in with your username and your password. Forgot your password? Do you \
+    not have an account?</p>";
+const REGISTER: &str = "<p>Create an account: choose a username and a password, and enter the \
+    code that you see in the picture.</p>";
 const TODAY: &str = "20240530120000";
 
 #[derive(Debug)]
@@ -195,14 +203,12 @@ impl Wiki {
 impl Wiki {
     fn source(&self, asked: &Target, title: &str) -> String {
         if self.revisions(title) == 0 {
-            return "<p>You have followed a link to a page that does not exist yet. To create the page, start typing in the box below. You are not logged in. Your IP address will be publicly visible if you make any edits.</p>".to_owned();
+            return [MISSING, NOT_LOGGED_IN].concat();
         }
         let section = asked.number("section").unwrap_or_default();
         let source = self.text(title, self.revisions(title) - 1);
         let source: String = source.split_inclusive("</p>").skip(section).collect();
-        format!(
-            "<p>You are not logged in. Your IP address will be publicly visible if you make any edits.</p><textarea>{source}</textarea>"
-        )
+        format!("{NOT_LOGGED_IN}<textarea>{source}</textarea>")
     }
 
     fn history(&self, asked: &Target, title: &str) -> String {
@@ -281,11 +287,12 @@ impl Wiki {
             }
             "Special:WhatLinksHere" => self.links_here(asked, title, of),
             "Special:Contributions" => {
+                let is_own = |it: usize| Dice::of(of).roll(9) == it % 9;
                 let limits = [20, 50, 100, 250, 500].map(|it| {
                     item(it, &long(title).with("offset", "").with("limit", it).with("target", of))
                 });
                 let log = item("logs", &long("Special:Log").with("user", of));
-                limits.concat() + &log + &self.changes(asked, title, &|it| Dice::of(of).roll(9) == it % 9)
+                limits.concat() + &log + &self.changes(asked, title, &is_own)
             }
             "Special:Categories" => {
                 (0..CATEGORIES).map(|it| self.to_page(&format!("Category:{it}"))).collect()
@@ -300,8 +307,8 @@ impl Wiki {
                 .map(|it| item(it, &short(&format!("Special:{it}"))))
                 .concat(),
             "Special:Log" => "<p>No matching items in log.</p>".to_owned(),
-            "Special:UserLogin" => "<p>Log in with your username and your password. Forgot your password? Do you not have an account?</p>".to_owned(),
-            _ => "<p>Create an account: choose a username and a password, and enter the code that you see in the picture.</p>".to_owned(),
+            "Special:UserLogin" => LOGIN.to_owned(),
+            _ => REGISTER.to_owned(),
         };
         let name = title.trim_start_matches("Special:").replace('_', " ");
         Answer::junk(with_head(&self.skin(asked, title, &name, &body), NOFOLLOW))

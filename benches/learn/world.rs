@@ -29,6 +29,11 @@ impl Answer {
         Self { reply: Reply::Redirect(to), page: None }
     }
 
+    /// A file that is not a page.
+    pub(crate) fn file(content_type: &'static str) -> Self {
+        Self { reply: Reply::File(content_type), page: None }
+    }
+
     pub(crate) fn missing() -> Self {
         Self { reply: Reply::Missing, page: None }
     }
