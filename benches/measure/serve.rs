@@ -23,6 +23,8 @@ use crate::process::Outcome;
 pub(crate) enum Reply {
     Page(Bytes),
     Redirect(String),
+    /// A file of this content type.
+    File(&'static str),
     Missing,
 }
 
@@ -50,6 +52,7 @@ pub(crate) async fn serve(
 
 fn response(reply: Reply) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::default());
+    let mut content_type = "text/html";
     match reply {
         Reply::Page(body) => *response.body_mut() = Full::new(body),
         Reply::Redirect(to) => {
@@ -58,8 +61,9 @@ fn response(reply: Reply) -> Response<Full<Bytes>> {
                 response.headers_mut().insert(LOCATION, to);
             }
         }
+        Reply::File(of) => content_type = of,
         Reply::Missing => *response.status_mut() = StatusCode::NOT_FOUND,
     }
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/html"));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     response
 }
