@@ -47,6 +47,8 @@ const TYPE_PARAMETERS: [&str; 19] = [
 ];
 /// The longest value of these.
 const MAX_TYPE: usize = 40;
+/// Endings of programs: the name of one says of which kind its pages are.
+const PROGRAMS: [&str; 8] = ["asp", "aspx", "cfm", "cgi", "do", "jsp", "php", "pl"];
 
 /// Endings of files that servers add to a path without one.
 const ENDINGS: [&str; 3] = ["html", "htm", "php"];
@@ -118,6 +120,8 @@ pub(super) struct Parts<'a> {
     pub(super) key: u64,
     /// Of the path alone, up to each segment.
     pub(super) prefixes: Vec<u64>,
+    /// The kind of page, by path and parameters, if there are parameters: [`Parts::show_kind`] has it in words.
+    pub(super) kind: u64,
     /// How the end of the URL's path is spelt, if there are other ways to spell it.
     pub(super) spelling: Option<Spelling>,
 }
@@ -165,9 +169,44 @@ impl<'a> Parts<'a> {
             }
         }
         let key = list.iter().fold(rest, |key, part| key.wrapping_add(part.hash));
-        let mut parts = Self { list, key, prefixes, spelling: None };
+        let mut parts = Self { list, key, prefixes, kind: 0, spelling: None };
         parts.spelling = parts.present_spelling();
+        if parts.parameters().next().is_some() {
+            let path = parts.kind_of_path();
+            let kind = path.iter().fold(path.len() as u64, |all, it| hash(it, all));
+            let types = parts.parameters().filter_map(Part::page_type);
+            parts.kind = types.fold(kind, u64::wrapping_add);
+        }
         parts
+    }
+
+    /// What the path says of the kind of page: the path of a program, or the first of several segments if it is a word.
+    fn kind_of_path(&self) -> Vec<&'a str> {
+        let mut all: Vec<&str> = self.segments().map(|part| part.value).collect();
+        all.retain(|it| !it.is_empty() && !INDEX_PAGES.contains(it));
+        let program = all.last().and_then(|it| it.rsplit_once('.'));
+        if program.is_some_and(|(_, ending)| PROGRAMS.contains(&ending)) {
+            return all;
+        }
+        let is_directory = all.len() > 1 && text_kind(all[0]) == TextKind::Word;
+        if is_directory { vec![all[0], "*"] } else { vec!["*"] }
+    }
+
+    /// The kind of page: the path of a program or the first segment, and the parameters that say of which kind it is.
+    pub(super) fn show_kind(&self) -> String {
+        let types = self.parameters().filter(|part| part.page_type().is_some());
+        let mut types: Vec<String> =
+            types.map(|part| format!("{}={}", part.name, part.value)).collect();
+        types.sort_unstable();
+        let mark = if types.is_empty() { "" } else { "?" };
+        format!("/{}{mark}{}", self.kind_of_path().join("/"), types.join("&"))
+    }
+
+    /// The kind of page that [`Parts::show_kind`] returns for a URL with parameters.
+    pub(super) fn kind_named(kind: &str) -> u64 {
+        let mark = if kind.contains('?') { '&' } else { '?' };
+        let url = Url::parse(&format!("http://host{kind}{mark}-"));
+        url.map_or(0, |url| Parts::of(&url).kind)
     }
 
     /// The key without this part.

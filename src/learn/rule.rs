@@ -36,8 +36,14 @@ pub struct Rule {
 /// The part of URLs that makes no difference.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum RulePart {
-    /// The parameter of this name.
-    Parameter(String),
+    /// A parameter.
+    Parameter {
+        /// Its name.
+        name: String,
+        /// On which kind of pages, if not on all: the path of a program, or the first segment and `*`, and the parameters that say of
+        /// which kind a page is, such as `/*?route=product/product`.
+        kind: Option<String>,
+    },
     /// The segment after this path.
     Segment {
         /// The path before it, without the last slash.
@@ -147,12 +153,17 @@ pub(super) fn last_id(name: &str) -> u32 {
     candidate_id(&[10, hash(name, 0)])
 }
 
+/// The candidate that a parameter makes no difference on pages of this kind.
+pub(super) fn kind_id(parts: &Parts<'_>, part: &Part<'_>) -> Option<u32> {
+    (part.kind == PartKind::Parameter).then(|| candidate_id(&[15, hash(part.name, 0), parts.kind]))
+}
+
 impl RulePart {
     /// This part, on all URLs.
     pub(super) fn plain(part: &Part<'_>, parts: &Parts<'_>) -> Self {
         match part.kind {
             PartKind::Host => Self::Host { name: Some(part.value.to_owned()), only: None },
-            PartKind::Parameter => Self::Parameter(part.name.to_owned()),
+            PartKind::Parameter => Self::Parameter { name: part.name.to_owned(), kind: None },
             PartKind::Segment(place) => {
                 let before = parts.segments().take(place.into());
                 let prefix: Vec<&str> = before.flat_map(|it| ["/", it.value]).collect();
@@ -164,6 +175,10 @@ impl RulePart {
     /// The rule of this number that leaves out this part of a URL.
     pub(super) fn of(number: u32, part: &Part<'_>, parts: &Parts<'_>) -> Self {
         let plain = Self::plain(part, parts);
+        if part.kind == PartKind::Parameter {
+            let kind = (Some(number) == kind_id(parts, part)).then(|| parts.show_kind());
+            return Self::Parameter { name: part.name.to_owned(), kind };
+        }
         let after = match part.kind {
             PartKind::Segment(place) => usize::from(place) + 1,
             PartKind::Host | PartKind::Parameter => 0,
@@ -184,13 +199,16 @@ impl RulePart {
         };
         let mut all = Counterparts::ALL.into_iter().flat_map(restricted);
         let is_it = |it: &Self| it.candidate_id() == number;
-        all.find(|it| part.kind != PartKind::Parameter && is_it(it)).unwrap_or(plain)
+        all.find(is_it).unwrap_or(plain)
     }
 
     /// Its number among the candidates of a site.
     pub(super) fn candidate_id(&self) -> u32 {
         match self {
-            Self::Parameter(name) => candidate_id(&[1, hash(name, 0)]),
+            Self::Parameter { name, kind: None } => candidate_id(&[1, hash(name, 0)]),
+            Self::Parameter { name, kind: Some(kind) } => {
+                candidate_id(&[15, hash(name, 0), Parts::kind_named(kind)])
+            }
             Self::Segment { prefix, only } => {
                 let segments = || prefix.split('/').skip(1);
                 let place = segments().count() as u64;
@@ -242,7 +260,10 @@ impl Only {
 impl fmt::Display for RulePart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Parameter(name) => write!(f, "parameter {name}"),
+            Self::Parameter { name, kind } => {
+                write!(f, "parameter {name}")?;
+                kind.iter().try_for_each(|kind| write!(f, " of {kind}"))
+            }
             Self::Segment { prefix, only } => {
                 write!(f, "segment {} of {prefix}/*", prefix.matches('/').count() + 1)?;
                 only.iter().try_for_each(|only| only.fmt(None, f))
@@ -268,6 +289,8 @@ struct Fields {
     site: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     parameter: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     segment: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -347,6 +370,16 @@ impl Fields {
                 "it needs exactly one of `parameter`, `segment`, `host`, `order`, `index`, `ending`, `slash`, `last` and `tail`".into(),
             );
         }
+        if let Some(kind) = &self.kind {
+            if self.parameter.is_none() {
+                return Err("`kind` goes with `parameter`".into());
+            }
+            if !kind.starts_with('/') || kind.contains('#') {
+                return Err(format!(
+                    "`kind` is a path and perhaps parameters, such as \"/*?action=history\", not {kind:?}"
+                ));
+            }
+        }
         let has_next = self.next.is_some();
         let only = self.counterparts.map(|counterparts| Only {
             counterparts,
@@ -378,7 +411,9 @@ impl Fields {
             return spelling;
         }
         match (self.parameter, self.tail) {
-            (Some(name), _) if !name.is_empty() => Ok(RulePart::Parameter(name)),
+            (Some(name), _) if !name.is_empty() => {
+                Ok(RulePart::Parameter { name, kind: self.kind })
+            }
             (Some(_), _) => Err("`parameter` is empty".into()),
             (None, Some(tail @ 1..=2)) => Ok(RulePart::Tail(tail)),
             (None, _) => Err("`tail` must be 1 or 2".into()),
@@ -417,7 +452,9 @@ impl From<Rule> for Fields {
         let mut fields = Self { site, trials, failures, ..Self::default() };
         let mut only = None;
         match part {
-            RulePart::Parameter(name) => fields.parameter = Some(name),
+            RulePart::Parameter { name, kind } => {
+                (fields.parameter, fields.kind) = (Some(name), kind);
+            }
             RulePart::Segment { prefix, only: restriction } => {
                 fields.segment = Some(prefix + "/*");
                 only = restriction;
@@ -452,6 +489,8 @@ mod tests {
     fn a_rule_that_is_written_is_read_again() {
         let keys = [
             r#""parameter":"sid""#,
+            r#""parameter":"sort","kind":"/*?route=product/product""#,
+            r#""parameter":"sort","kind":"/shop/list.php""#,
             r#""segment":"/*""#,
             r#""segment":"/a/b/*","counterparts":"same""#,
             r#""segment":"/a/*","counterparts":"agreeing","value":"x","next":"y""#,
@@ -485,6 +524,8 @@ mod tests {
             (r#""segment":"docs""#, "`segment`"),
             (r#""segment":"/a/*","value":"x""#, "`counterparts`"),
             (r#""parameter":"a","counterparts":"same""#, "`counterparts`"),
+            (r#""order":true,"kind":"/*""#, "`kind`"),
+            (r#""parameter":"a","kind":"shop""#, "`kind`"),
             (r#""host":"*""#, "`host"),
             (r#""order":false"#, "`order`"),
             (r#""index":false"#, "`index`"),

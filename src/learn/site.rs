@@ -31,7 +31,7 @@ use super::{
     names::{Meaning, meaning},
     parts::{Part, PartKind, Parts, Spelling, TextKind, hash, text_kind},
     pattern_yield::{Chain, PatternKind, PatternYield},
-    rule::{Counterparts, ENDING, INDEX, RulePart, SLASH, candidate_id, last_id},
+    rule::{Counterparts, ENDING, INDEX, RulePart, SLASH, candidate_id, kind_id, last_id},
     spans::{Spans, version},
     trial::{CAREFUL, EXPECTED, LIKELY, PARALLEL, QUICK, Repeats, SAFE, Test, Trial},
 };
@@ -303,13 +303,19 @@ impl Site {
 
     /// The key of a URL without the parts that rules leave out.
     fn reduced_key(&self, parts: &Parts<'_>) -> u64 {
-        let is_left_out = |part: &&Part<'_>| self.is_accepted(Self::candidate_of(parts, part));
+        let is_left_out = |part: &&Part<'_>| self.is_left_out(parts, part);
         let left_out = parts.list.iter().filter(is_left_out);
         left_out.fold(parts.key, |key, part| Parts::without(key, part))
     }
 
     fn is_accepted(&self, candidate: u32) -> bool {
         self.candidates.get(&candidate).is_some_and(|it| it.trial.accepted)
+    }
+
+    /// Whether a rule says that this part makes no difference, anywhere or on pages of this kind.
+    fn is_left_out(&self, parts: &Parts<'_>, part: &Part<'_>) -> bool {
+        self.is_accepted(Self::candidate_of(parts, part))
+            || kind_id(parts, part).is_some_and(|it| self.is_accepted(it))
     }
 
     /// The candidate that this part makes no difference anywhere.
@@ -326,7 +332,7 @@ impl Site {
     /// The parts that may make no difference, with the classes.
     fn part_classes<'a, 'b>(&self, parts: &'b Parts<'a>, key: u64) -> Vec<PartClass<'a, 'b>> {
         let part_class = |part: &'b Part<'a>| {
-            let left_out = self.is_accepted(Self::candidate_of(parts, part));
+            let left_out = self.is_left_out(parts, part);
             let class = if left_out { key } else { Parts::without(key, part) };
             let bit = match part.kind {
                 PartKind::Host => 1,
@@ -350,7 +356,8 @@ impl Site {
         let plain = Self::candidate_of(parts, part);
         let place = match part.kind {
             PartKind::Parameter => {
-                return vec![(plain, self.test_of(plain, part))];
+                let all = [Some(plain), kind_id(parts, part)].into_iter().flatten();
+                return all.map(|it| (it, self.test_of(it, part))).collect();
             }
             PartKind::Host => 0,
             PartKind::Segment(place) => u64::from(place) + 1,
@@ -433,7 +440,11 @@ impl Site {
             }
             self.repeats_exactly |= repeats == Repeats::Exactly;
             outcomes.push((part_class.bit, repeats));
-            tried.push((Self::candidate_of(&parts, part_class.part), repeats));
+            let numbers = [
+                Some(Self::candidate_of(&parts, part_class.part)),
+                kind_id(&parts, part_class.part),
+            ];
+            tried.extend(numbers.into_iter().flatten().map(|number| (number, repeats)));
             if part_class.part.kind == PartKind::Parameter && !self.is_replay {
                 self.tried.push((hash(part_class.part.name, 0), repeats));
             }
@@ -485,7 +496,12 @@ impl Site {
             return false;
         }
         let mut changed = false;
+        let plain = Self::candidate_of(parts, part);
         for (number, test) in self.candidates_of(parts, all, part_class) {
+            // Where a parameter makes no difference at all, that of each kind is not asked for.
+            if part.kind == PartKind::Parameter && number != plain && self.is_accepted(plain) {
+                break;
+            }
             changed |= self.try_candidate(number, test, part, repeats, parts);
         }
         if part.kind == PartKind::Host && !class.varies {
@@ -525,6 +541,7 @@ impl Site {
                     && !other.list.iter().any(|it| it.is_same(part))
                 {
                     all.push(Self::candidate_of(parts, part));
+                    all.extend(kind_id(parts, part));
                 }
             }
             all
@@ -550,8 +567,9 @@ impl Site {
         key: u64,
     ) -> (Vec<(u32, &'b Part<'a>)>, u64) {
         let number = |part: &'b Part<'a>| {
-            let number = Self::candidate_of(parts, part);
-            self.suspects.contains(&number).then_some((number, part))
+            let numbers = [Some(Self::candidate_of(parts, part)), kind_id(parts, part)];
+            let number = numbers.into_iter().flatten().find(|it| self.suspects.contains(it));
+            number.map(|number| (number, part))
         };
         let suspects: Vec<_> = parts.list.iter().filter_map(number).collect();
         let key = suspects.iter().fold(key, |key, (_, part)| Parts::without(key, part));
