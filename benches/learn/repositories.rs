@@ -191,7 +191,9 @@ impl Repository {
                     .map_or(Some(commit.saturating_sub(1)), |it| self.commit(Some(it)));
                 let Some(parent) = parent else { return Answer::missing() };
                 let message = self.message(commit) + &self.diffs(parent, commit, |_| true);
-                (self.subject(commit), message)
+                // What the commit says is on this page as well.
+                let html = self.gitweb_page(commit, &self.subject(commit), &message);
+                return self.numbers.answer(&format!("commit {commit}"), html);
             }
             ("tree", _, Some(commit)) => {
                 let below = asked.get("f").unwrap_or_default();
