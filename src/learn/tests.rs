@@ -614,3 +614,35 @@ fn parameters_may_be_separated_by_semicolons() {
         ("https://example.org/?p=x.git&a=tree", "https://example.org/?p=x.git;a=tree");
     assert_eq!(of(by_ampersands), of(by_semicolons));
 }
+
+#[test]
+fn a_parameter_that_makes_a_difference_on_lists_only_is_left_out_of_products() {
+    let mut learner = Learner::new(&[]);
+    let product = |page: u32, sort: &str| {
+        format!("https://example.org/index.php?route=product/product&product_id={page}{sort}")
+    };
+    let list = |page: u32, sort: &str| {
+        format!("https://example.org/index.php?route=product/category&path={page}{sort}")
+    };
+    let mut text = 0;
+    for page in 0..400 {
+        text += 3;
+        judge(&mut learner, &product(page, ""), Some(text), Yielded::New, None);
+        judge(&mut learner, &product(page, "&sort=price"), Some(text), Yielded::KnownText, None);
+        judge(&mut learner, &list(page, ""), Some(text + 1), Yielded::New, None);
+        judge(&mut learner, &list(page, "&sort=price"), Some(text + 2), Yielded::New, None);
+    }
+    assert_eq!(rules_of(&learner), ["parameter sort of /*?route=product/product"]);
+    let sorted = || (0..400).map(|page| product(page, "&sort=name"));
+    assert!(is_deferred_by_rule(&mut learner, sorted()));
+    let lists = (0..400).map(|page| list(page, "&sort=name"));
+    assert!(!is_deferred_by_rule(&mut learner, lists));
+
+    // The same from a configuration.
+    let rules: Vec<Rule> = learner.rules().into_iter().map(|it| it.rule).collect();
+    let mut learner = Learner::new(&rules);
+    for page in 0..400 {
+        judge(&mut learner, &product(page, ""), Some(page + 1), Yielded::New, None);
+    }
+    assert!(is_deferred_by_rule(&mut learner, sorted()));
+}
