@@ -567,6 +567,9 @@ impl Site {
         key: u64,
     ) -> (Vec<(u32, &'b Part<'a>)>, u64) {
         let number = |part: &'b Part<'a>| {
+            if self.is_left_out(parts, part) {
+                return None;
+            }
             let numbers = [Some(Self::candidate_of(parts, part)), kind_id(parts, part)];
             let number = numbers.into_iter().flatten().find(|it| self.suspects.contains(it));
             number.map(|number| (number, part))

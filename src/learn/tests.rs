@@ -632,7 +632,9 @@ fn a_parameter_that_makes_a_difference_on_lists_only_is_left_out_of_products() {
         judge(&mut learner, &list(page, ""), Some(text + 1), Yielded::New, None);
         judge(&mut learner, &list(page, "&sort=price"), Some(text + 2), Yielded::New, None);
     }
-    assert_eq!(rules_of(&learner), ["parameter sort of /*?route=product/product"]);
+    let rules = rules_of(&learner);
+    assert!(rules.iter().any(|it| it == "parameter sort of /*?route=product/product"), "{rules:?}");
+    assert!(!rules.iter().any(|it| it == "parameter sort"), "{rules:?}");
     let sorted = || (0..400).map(|page| product(page, "&sort=name"));
     assert!(is_deferred_by_rule(&mut learner, sorted()));
     let lists = (0..400).map(|page| list(page, "&sort=name"));
