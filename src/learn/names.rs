@@ -59,15 +59,16 @@ const CONTENT: [&str; 10] =
 
 /// What this name of a parameter says, if anything.
 pub(super) fn meaning(parameter: &str) -> Option<Meaning> {
-    let name = parameter.to_ascii_lowercase();
     let meanings = [
         (&ORIGINS[..], Meaning::Origin),
         (&SESSIONS, Meaning::Session),
         (&CIRCUMSTANCES, Meaning::Circumstance),
         (&CONTENT, Meaning::Content),
     ];
-    let is_it = |(names, _): &(&[&str], Meaning)| names.contains(&name.as_str());
-    if name.starts_with("utm_") {
+    let is_it = |(names, _): &(&[&str], Meaning)| {
+        names.iter().any(|name| name.eq_ignore_ascii_case(parameter))
+    };
+    if parameter.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("utm_")) {
         return Some(Meaning::Origin);
     }
     meanings.into_iter().find(is_it).map(|it| it.1)

@@ -1,5 +1,7 @@
 //! Splits a URL into parts, and computes the keys of URLs that differ in one part only.
 
+use std::borrow::Cow;
+
 use url::Url;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -120,7 +122,7 @@ pub(super) struct Parts<'a> {
     pub(super) key: u64,
     /// Of the path alone, up to each segment.
     pub(super) prefixes: Vec<u64>,
-    /// The kind of page, by path and parameters, if there are parameters: [`Parts::show_kind`] has it in words.
+    /// The kind of page, by path and parameters, if it is asked for and there are parameters: [`Parts::show_kind`] has it in words.
     pub(super) kind: u64,
     /// How the end of the URL's path is spelt, if there are other ways to spell it.
     pub(super) spelling: Option<Spelling>,
@@ -171,13 +173,18 @@ impl<'a> Parts<'a> {
         let key = list.iter().fold(rest, |key, part| key.wrapping_add(part.hash));
         let mut parts = Self { list, key, prefixes, kind: 0, spelling: None };
         parts.spelling = parts.present_spelling();
-        if parts.parameters().next().is_some() {
-            let path = parts.kind_of_path();
-            let kind = path.iter().fold(path.len() as u64, |all, it| hash(it, all));
-            let types = parts.parameters().filter_map(Part::page_type);
-            parts.kind = types.fold(kind, u64::wrapping_add);
-        }
         parts
+    }
+
+    /// With the kind of page.
+    pub(super) fn with_kind(mut self) -> Self {
+        if self.parameters().next().is_some() {
+            let path = self.kind_of_path();
+            let kind = path.iter().fold(path.len() as u64, |all, it| hash(it, all));
+            let types = self.parameters().filter_map(Part::page_type);
+            self.kind = types.fold(kind, u64::wrapping_add);
+        }
+        self
     }
 
     /// What the path says of the kind of page: the path of a program, or the first of several segments if it is a word.
@@ -206,7 +213,7 @@ impl<'a> Parts<'a> {
     pub(super) fn kind_named(kind: &str) -> u64 {
         let mark = if kind.contains('?') { '&' } else { '?' };
         let url = Url::parse(&format!("http://host{kind}{mark}-"));
-        url.map_or(0, |url| Parts::of(&url).kind)
+        url.map_or(0, |url| Parts::of(&url).with_kind().kind)
     }
 
     /// The key without this part.
@@ -335,23 +342,26 @@ impl<'a> Parts<'a> {
             });
         }
         view.push('?');
-        for chosen in self.names(types).into_iter().filter(|it| it.contains('=')) {
-            view.push_str(&chosen);
-            view.push('&');
+        if !types.is_empty() {
+            for chosen in self.names(types).into_iter().filter(|it| it.contains('=')) {
+                view.push_str(&chosen);
+                view.push('&');
+            }
         }
         Some(view + "…")
     }
 
     /// The names of the parameters in their order, those of `types` with their values.
-    fn names(&self, types: &[u64]) -> Vec<String> {
-        let show = |part: &Part<'_>| {
-            let mut name = part.name[..part.name.floor_char_boundary(40)].replace('=', "");
+    fn names(&self, types: &[u64]) -> Vec<Cow<'a, str>> {
+        let show = |part: &Part<'a>| {
+            let name = &part.name[..part.name.floor_char_boundary(40)];
             if types.contains(&part.hash) {
-                name = name + "=" + part.value;
+                format!("{name}={}", part.value).into()
+            } else {
+                name.into()
             }
-            name
         };
-        let mut names: Vec<String> = self.parameters().map(show).collect();
+        let mut names: Vec<Cow<'_, str>> = self.parameters().map(show).collect();
         names.sort_unstable();
         names.dedup();
         names
@@ -387,10 +397,11 @@ impl<'a> Parts<'a> {
                 }
             }
         }
-        let mut names = self.names(types);
-        if !literal && !names.is_empty() {
-            names = vec!["…".to_owned()];
-        }
+        let names = match self.parameters().next() {
+            None => Vec::new(),
+            Some(_) if literal => self.names(types),
+            Some(_) => vec!["…".into()],
+        };
         for (place, name) in names.into_iter().take(MAX_PARTS).enumerate() {
             shape.push(if place == 0 { '?' } else { '&' });
             shape.push_str(&name);

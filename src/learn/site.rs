@@ -290,7 +290,7 @@ impl Site {
 
     /// The parts of a URL, without the name of an index page, the ending of a file and the slash at the end if these make no difference.
     fn parts_of<'a>(&self, url: &'a Url) -> Parts<'a> {
-        let mut parts = Parts::of(url);
+        let mut parts = Parts::of(url).with_kind();
         for (candidate, spelling) in
             [(INDEX, Spelling::Index), (SLASH, Spelling::Slash), (ENDING, Spelling::Ending)]
         {
@@ -356,7 +356,9 @@ impl Site {
         let plain = Self::candidate_of(parts, part);
         let place = match part.kind {
             PartKind::Parameter => {
-                let all = [Some(plain), kind_id(parts, part)].into_iter().flatten();
+                // Where it makes no difference at all, that of each kind is not asked for.
+                let of_kind = kind_id(parts, part).filter(|_| !self.is_accepted(plain));
+                let all = [Some(plain), of_kind].into_iter().flatten();
                 return all.map(|it| (it, self.test_of(it, part))).collect();
             }
             PartKind::Host => 0,
@@ -432,7 +434,7 @@ impl Site {
         let mut tried = Vec::new();
         self.repeats_exactly = false;
         for part_class in &part_classes {
-            let Some(class) = self.class_of(part_class) else { continue };
+            let Some(class) = self.class_of(part_class).copied() else { continue };
             let repeats = class.repeats(text);
             // If it repeats some other page, that says nothing about this part.
             if !repeats.is_success() && !is_new {
@@ -448,7 +450,7 @@ impl Site {
             if part_class.part.kind == PartKind::Parameter && !self.is_replay {
                 self.tried.push((hash(part_class.part.name, 0), repeats));
             }
-            changed |= self.try_part(&parts, &part_classes, part_class, repeats);
+            changed |= self.try_part(&parts, &part_classes, part_class, &class, repeats);
         }
         changed |= self.try_suffixes(&parts, text, is_new);
         changed |= self.try_last_word(&parts, key, text, is_new);
@@ -485,9 +487,9 @@ impl Site {
         parts: &Parts<'_>,
         all: &[PartClass<'_, '_>],
         part_class: &PartClass<'_, '_>,
+        class: &Class,
         repeats: Repeats,
     ) -> bool {
-        let Some(class) = self.class_of(part_class).copied() else { return false };
         let part = part_class.part;
         let last = parts.segments().filter(|it| !it.value.is_empty()).last();
         let is_last = last.is_some_and(|it| it.is_same(part));
@@ -498,7 +500,6 @@ impl Site {
         let mut changed = false;
         let plain = Self::candidate_of(parts, part);
         for (number, test) in self.candidates_of(parts, all, part_class) {
-            // Where a parameter makes no difference at all, that of each kind is not asked for.
             if part.kind == PartKind::Parameter && number != plain && self.is_accepted(plain) {
                 break;
             }
