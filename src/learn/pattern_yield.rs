@@ -49,6 +49,8 @@ const LATE_ESTIMATE: f32 = 0.2;
 /// The pages of a branch from which on its estimate counts, and the least that keeps it open.
 const BRANCH_PAGES: u32 = 8;
 const MIN_BRANCH_YIELD: f32 = 0.1;
+/// Repeats in a row that end a branch: what is new in a version of a manual lies together.
+const MAX_BRANCH_MISSES: u32 = 100;
 
 /// How much a pattern has in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,7 +239,9 @@ impl PatternYield {
 
     /// Whether a branch of a pattern gives new texts, although the pattern may not.
     pub(super) fn still_yields(&self) -> bool {
-        self.fetched >= BRANCH_PAGES && self.estimate() > MIN_BRANCH_YIELD
+        self.fetched >= BRANCH_PAGES
+            && self.share() > MIN_BRANCH_YIELD
+            && self.misses < MAX_BRANCH_MISSES
     }
 
     /// Whether mostly pages of the pattern itself lead to its pages.
@@ -245,11 +249,16 @@ impl PatternYield {
         self.net_self_linked() >= MAX_SELF_LINKED
     }
 
+    /// The share of pages that had a new text.
+    #[allow(clippy::cast_precision_loss, reason = "an estimate")]
+    fn share(&self) -> f32 {
+        (self.new as f32 + 0.5) / (self.fetched as f32 + 1.0)
+    }
+
     /// How likely the next page has a new text, by what the last ones had.
     #[allow(clippy::cast_precision_loss, reason = "an estimate")]
     pub(super) fn estimate(&self) -> f32 {
-        let all = (self.new as f32 + 0.5) / (self.fetched as f32 + 1.0);
-        all.min(1.5 / (self.misses as f32 + 1.5))
+        self.share().min(1.5 / (self.misses as f32 + 1.5))
     }
 
     /// Its place among the patterns that come late: the estimate, and less if the pattern has fed many pages to itself. A maze of new texts would
