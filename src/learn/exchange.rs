@@ -47,7 +47,7 @@ pub(crate) fn to_json(rules: &[Rule]) -> (String, Vec<&Rule>) {
     let mut others = Vec::new();
     for rule in rules {
         let (arg, processor, path) = match &rule.part {
-            RulePart::Parameter { name, kind: None } => (json!(name), QUERY_REMOVAL, ""),
+            RulePart::Parameter(name) => (json!(name), QUERY_REMOVAL, ""),
             RulePart::Segment { prefix, only: None } if !prefix.contains(SPECIAL) => {
                 (json!(prefix.matches('/').count()), SUBPATH_REMOVAL, prefix.as_str())
             }
@@ -132,7 +132,7 @@ fn rule(processor: &str, pattern: &str, arg: &Value) -> Result<Rule, &'static st
     }
     let part = match (processor, arg) {
         (QUERY_REMOVAL, Value::String(name)) if path.is_empty() => {
-            RulePart::Parameter { name: name.clone(), kind: None }
+            RulePart::Parameter(name.clone())
         }
         (QUERY_REMOVAL, Value::String(_)) => {
             return Err("its pattern has a path, and a rule for parameters holds for a whole site");
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn rules_that_the_format_can_express_are_read_as_they_were_written() {
-        let parameter = |name: &str| RulePart::Parameter { name: name.to_owned(), kind: None };
+        let parameter = |name: &str| RulePart::Parameter(name.to_owned());
         let rules = [
             rule("*", parameter("PHPSESSIONID")),
             rule("example.org", parameter("a")),

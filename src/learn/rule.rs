@@ -36,13 +36,15 @@ pub struct Rule {
 /// The part of URLs that makes no difference.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum RulePart {
-    /// A parameter.
-    Parameter {
+    /// The parameter of this name.
+    Parameter(String),
+    /// The same on one kind of pages.
+    ParameterOf {
         /// Its name.
         name: String,
-        /// On which kind of pages, if not on all: the path of a program, or the first segment and `*`, and the parameters that say of
-        /// which kind a page is, such as `/*?route=product/product`.
-        kind: Option<String>,
+        /// The kind: the path of a program, or the first segment and `*`, and the parameters that say of which kind a page is, such as
+        /// `/*?route=product/product`.
+        kind: String,
     },
     /// The segment after this path.
     Segment {
@@ -163,7 +165,7 @@ impl RulePart {
     pub(super) fn plain(part: &Part<'_>, parts: &Parts<'_>) -> Self {
         match part.kind {
             PartKind::Host => Self::Host { name: Some(part.value.to_owned()), only: None },
-            PartKind::Parameter => Self::Parameter { name: part.name.to_owned(), kind: None },
+            PartKind::Parameter => Self::Parameter(part.name.to_owned()),
             PartKind::Segment(place) => {
                 let before = parts.segments().take(place.into());
                 let prefix: Vec<&str> = before.flat_map(|it| ["/", it.value]).collect();
@@ -176,8 +178,10 @@ impl RulePart {
     pub(super) fn of(number: u32, part: &Part<'_>, parts: &Parts<'_>) -> Self {
         let plain = Self::plain(part, parts);
         if part.kind == PartKind::Parameter {
-            let kind = (Some(number) == kind_id(parts, part)).then(|| parts.show_kind());
-            return Self::Parameter { name: part.name.to_owned(), kind };
+            let is_of_kind = Some(number) == kind_id(parts, part);
+            let of_kind =
+                || Self::ParameterOf { name: part.name.to_owned(), kind: parts.show_kind() };
+            return if is_of_kind { of_kind() } else { plain };
         }
         let after = match part.kind {
             PartKind::Segment(place) => usize::from(place) + 1,
@@ -205,8 +209,8 @@ impl RulePart {
     /// Its number among the candidates of a site.
     pub(super) fn candidate_id(&self) -> u32 {
         match self {
-            Self::Parameter { name, kind: None } => candidate_id(&[1, hash(name, 0)]),
-            Self::Parameter { name, kind: Some(kind) } => {
+            Self::Parameter(name) => candidate_id(&[1, hash(name, 0)]),
+            Self::ParameterOf { name, kind } => {
                 candidate_id(&[15, hash(name, 0), Parts::kind_named(kind)])
             }
             Self::Segment { prefix, only } => {
@@ -260,10 +264,8 @@ impl Only {
 impl fmt::Display for RulePart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Parameter { name, kind } => {
-                write!(f, "parameter {name}")?;
-                kind.iter().try_for_each(|kind| write!(f, " of {kind}"))
-            }
+            Self::Parameter(name) => write!(f, "parameter {name}"),
+            Self::ParameterOf { name, kind } => write!(f, "parameter {name} of {kind}"),
             Self::Segment { prefix, only } => {
                 write!(f, "segment {} of {prefix}/*", prefix.matches('/').count() + 1)?;
                 only.iter().try_for_each(|only| only.fmt(None, f))
@@ -411,9 +413,10 @@ impl Fields {
             return spelling;
         }
         match (self.parameter, self.tail) {
-            (Some(name), _) if !name.is_empty() => {
-                Ok(RulePart::Parameter { name, kind: self.kind })
-            }
+            (Some(name), _) if !name.is_empty() => Ok(match self.kind {
+                None => RulePart::Parameter(name),
+                Some(kind) => RulePart::ParameterOf { name, kind },
+            }),
             (Some(_), _) => Err("`parameter` is empty".into()),
             (None, Some(tail @ 1..=2)) => Ok(RulePart::Tail(tail)),
             (None, _) => Err("`tail` must be 1 or 2".into()),
@@ -452,8 +455,9 @@ impl From<Rule> for Fields {
         let mut fields = Self { site, trials, failures, ..Self::default() };
         let mut only = None;
         match part {
-            RulePart::Parameter { name, kind } => {
-                (fields.parameter, fields.kind) = (Some(name), kind);
+            RulePart::Parameter(name) => fields.parameter = Some(name),
+            RulePart::ParameterOf { name, kind } => {
+                (fields.parameter, fields.kind) = (Some(name), Some(kind));
             }
             RulePart::Segment { prefix, only: restriction } => {
                 fields.segment = Some(prefix + "/*");

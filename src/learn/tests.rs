@@ -65,7 +65,7 @@ impl Web {
 }
 
 fn sid(trials: u32) -> Rule {
-    let part = RulePart::Parameter { name: "sid".to_owned(), kind: None };
+    let part = RulePart::Parameter("sid".to_owned());
     Rule { site: SITE.to_owned(), part, trials, failures: 0 }
 }
 
