@@ -355,6 +355,19 @@ impl Fields {
         Some(if is_on == Some(true) { Ok(part) } else { Err(format!("`{key}` can only be true")) })
     }
 
+    fn check_kind(&self) -> Result<(), String> {
+        let Some(kind) = &self.kind else { return Ok(()) };
+        if self.parameter.is_none() {
+            return Err("`kind` goes with `parameter`".into());
+        }
+        if kind.starts_with('/') && !kind.contains('#') {
+            return Ok(());
+        }
+        Err(format!(
+            "`kind` is a path and perhaps parameters, such as \"/*?action=history\", not {kind:?}"
+        ))
+    }
+
     fn part(self) -> Result<RulePart, String> {
         let set = [
             self.parameter.is_some(),
@@ -372,16 +385,7 @@ impl Fields {
                 "it needs exactly one of `parameter`, `segment`, `host`, `order`, `index`, `ending`, `slash`, `last` and `tail`".into(),
             );
         }
-        if let Some(kind) = &self.kind {
-            if self.parameter.is_none() {
-                return Err("`kind` goes with `parameter`".into());
-            }
-            if !kind.starts_with('/') || kind.contains('#') {
-                return Err(format!(
-                    "`kind` is a path and perhaps parameters, such as \"/*?action=history\", not {kind:?}"
-                ));
-            }
-        }
+        self.check_kind()?;
         let has_next = self.next.is_some();
         let only = self.counterparts.map(|counterparts| Only {
             counterparts,
