@@ -1,11 +1,20 @@
-//! `pagesieve check`: validates a configuration and prints it with all defaults.
+//! `pagesieve check` validates a configuration and prints it with all defaults; `pagesieve robots` shows what a robots.txt allows.
 
-use std::{io::Write, path::PathBuf};
+use std::{
+    fs,
+    io::{self, BufRead, Write},
+    path::PathBuf,
+};
 
-use super::{Exit, Failure, Out, Result, notify, signals::runtime};
+use url::Url;
+
+use super::{Exit, Failure, Out, Result, exit::runtime, notify};
 use crate::{
     config::{Config, Draft},
-    crawl::{SeedProblem, check_seeds},
+    crawl::{
+        SeedProblem, check_seeds,
+        robots::{Robots, product_token},
+    },
     report::counted,
 };
 
@@ -30,7 +39,7 @@ A minimal configuration says who crawls and where to begin:
 Examples:
     pagesieve check docs.toml
     pagesieve check docs.toml --set crawl.max_depth=3 --set politeness.delay=5s")]
-pub(super) struct Args {
+pub(super) struct CheckArgs {
     /// The configuration
     config: PathBuf,
     /// Set one key, as in `crawl.max_depth=3`
@@ -41,7 +50,7 @@ pub(super) struct Args {
     offline: bool,
 }
 
-pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
+pub(super) fn check(args: &CheckArgs, out: &mut Out) -> Result<Exit> {
     let config = Draft::read(&args.config, &args.set)?.check()?;
     check_addresses(&config, args.offline)?;
     let toml =
@@ -75,4 +84,55 @@ fn check_addresses(config: &Config, offline: bool) -> Result<()> {
     let help =
         "permit private networks with `fetch.allow_private`, or map names with `fetch.resolve`";
     Err(Failure::refused(Exit::Usage, message, help))
+}
+
+/// Show what a robots.txt allows an agent to fetch
+///
+/// Prints one line per URL, separated by tabs: `allow` or `deny`, the URL, and the deciding rule with its line number (`-` if there is
+/// none). A URL that cannot be parsed is denied with the reason, and the exit code is 1.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+    pagesieve robots robots.txt examplebot https://example.org/private/
+    pagesieve robots robots.txt 'examplebot/1.0 (+https://example.org/bot)' < urls.txt")]
+pub(super) struct RobotsArgs {
+    /// The robots.txt file
+    file: PathBuf,
+    /// The agent: a product token, or a whole User-Agent header that begins with one
+    agent: String,
+    /// The URLs; if none is given, they are read from standard input, one per line
+    #[arg(value_name = "URL")]
+    urls: Vec<String>,
+}
+
+pub(super) fn robots(args: &RobotsArgs, out: &mut Out) -> Result<Exit> {
+    let file = fs::read(&args.file).map_err(Failure::read(&args.file))?;
+    let rules = Robots::parse(&file, product_token(&args.agent));
+    let mut exit = Exit::Done;
+    let mut decide = |text: &str| {
+        let line = match Url::parse(text) {
+            Ok(url) => {
+                let permission = rules.decide(&url);
+                let verdict = if permission.allowed { "allow" } else { "deny" };
+                let rule = permission.rule.map_or_else(|| "-".to_owned(), ToString::to_string);
+                format!("{verdict}\t{text}\t{rule}")
+            }
+            Err(error) => {
+                exit = Exit::Failed;
+                format!("deny\t{text}\t{error}")
+            }
+        };
+        writeln!(out, "{line}").map_err(Failure::Output)
+    };
+    args.urls.iter().try_for_each(|url| decide(url))?;
+    if args.urls.is_empty() {
+        for line in io::stdin().lock().split(b'\n') {
+            let line = line.map_err(Failure::read("standard input"))?;
+            let url = String::from_utf8_lossy(line.trim_ascii());
+            if !url.is_empty() {
+                decide(&url)?;
+            }
+        }
+    }
+    Ok(exit)
 }

@@ -1,17 +1,20 @@
-//! `pagesieve export`, `links` and `rules`: the URLs of a run that are neither stored nor duplicates, its broken links, and the rules that it
-//! has learnt, for a configuration or for Scrapy.
+//! Prints parts of a run. `pagesieve export`: the URLs that are neither stored nor duplicates; `links`: its broken links; `rules`: the rules that
+//! it has learnt, for a configuration or for Scrapy; `clusters`: unique documents with their duplicates.
 
-use std::{io::Write, path::PathBuf};
+use std::{borrow::Cow, io::Write, path::PathBuf};
 
 use clap::ValueEnum;
 use serde::Serialize;
 
 use super::{Exit, Failure, Out, Result, notify, write_line};
 use crate::{
-    crawl::{CrawlError, PastRun},
+    crawl::{CrawlError, PastRun, state_in},
+    filter::Step,
     learn::{LearntRule, Rule, to_json},
+    page::{DocId, NormalUrl, UrlOptions},
     report::counted,
-    sink::Replacement,
+    sink::{Decision, Replacement, VerdictName, four_decimals},
+    state::{JudgedDocument, State},
 };
 
 /// Print the URLs that a run skipped, or those that are still queued
@@ -148,4 +151,179 @@ fn json(rules: Vec<LearntRule>) -> String {
         notify(format_args!("  {site}: {part}"));
     }
     json + "\n"
+}
+
+/// Print the unique documents that have duplicates, with their duplicates
+///
+/// Prints one JSON object per unique document: its id and its duplicates in order of arrival. For a state of `filter` or `serve` it lists
+/// the documents of the window; the id is null if the unique document has left it, or was removed. While another process writes, they are
+/// those of its last commit.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+    pagesieve clusters runs/docs | jq -r 'select(.count > 10).id'
+    pagesieve clusters seen.db --csv > duplicates.csv
+    pagesieve clusters runs/docs --of https://docs.example.org/intro")]
+pub(super) struct ClustersArgs {
+    /// The run directory, or the file of `filter --state` or `serve --state`
+    #[arg(value_name = "RUN|STATE")]
+    path: PathBuf,
+    /// Print the cluster of this document, unique or not, by its id; in a run by its URL
+    ///
+    /// If several versions of it have duplicates, there is a line for each of them, the oldest first.
+    #[arg(long, value_name = "ID")]
+    of: Option<String>,
+    /// Print CSV with a line per duplicate
+    #[arg(long)]
+    csv: bool,
+}
+
+/// A duplicate as a line of CSV or a part of a JSON object.
+#[derive(Serialize)]
+struct Duplicate<'a> {
+    id: &'a str,
+    verdict: VerdictName,
+    step: Option<Step>,
+    distance: u32,
+    signature_distance: u32,
+    #[serde(serialize_with = "four_decimals")]
+    similarity: f32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shared: Option<f32>,
+}
+
+const HEADER: &str = "id,duplicate,verdict,step,distance,signature_distance,similarity,shared";
+
+pub(super) fn clusters(args: &ClustersArgs, out: &mut Out) -> Result<Exit> {
+    let path = state_in(&args.path);
+    if !path.is_file() {
+        let message = format!("{} is neither a run directory nor a state", args.path.display());
+        let help = "name the run directory, or the file of `filter --state` or `serve --state`";
+        return Err(Failure::refused(Exit::Usage, message, help));
+    }
+    let failed = |source| Failure::State { path: path.clone(), source };
+    let state = State::read(&path).map_err(failed)?;
+    let of = args.of.as_deref().map(|id| versions(&state, id, args)).transpose()?;
+    if args.csv {
+        writeln!(out, "{HEADER}").map_err(Failure::Output)?;
+    }
+    let mut clusters = Clusters { out, csv: args.csv, current: None, id: None, count: 0 };
+    match of {
+        None => state.for_each_duplicate(None, |document| clusters.add(&state, &document))?,
+        Some(versions) => {
+            for of in &versions {
+                state.for_each_duplicate(Some(*of), |document| clusters.add(&state, &document))?;
+            }
+            if let (None, Some(last)) = (clusters.current, versions.last()) {
+                clusters.begin(&state, *last)?;
+            }
+        }
+    }
+    clusters.end()?;
+    Ok(Exit::Done)
+}
+
+/// The unique documents of the clusters of this one: one for each of its versions, the oldest first.
+fn versions(state: &State, id: &str, args: &ClustersArgs) -> Result<Vec<DocId>> {
+    let normal = || NormalUrl::parse(id, &UrlOptions::default()).ok();
+    let mut found = state.documents_named(id)?;
+    if let (true, Some(url)) = (found.is_empty(), normal()) {
+        found = state.documents_named(url.as_str())?;
+    }
+    let mut unique = Vec::new();
+    for id in found {
+        let document = state.document(id)?.map(|document| document.judgement);
+        let of = document.map(|it| it.verdict.matched().map_or(it.id, |found| found.of));
+        unique.extend(of.filter(|of| !unique.contains(of)));
+    }
+    if unique.is_empty() {
+        let message = format!("{} has no document {id}", args.path.display());
+        let help = "of a state, only the documents of the window are known; `pagesieve explain URL --run RUN` says what became of a URL";
+        return Err(Failure::refused(Exit::Failed, message, help));
+    }
+    Ok(unique)
+}
+
+/// Writes clusters, one duplicate at a time.
+struct Clusters<'a> {
+    out: &'a mut Out,
+    csv: bool,
+    current: Option<DocId>,
+    /// The id of the current unique document, if it is known.
+    id: Option<String>,
+    count: u64,
+}
+
+impl Clusters<'_> {
+    fn begin(&mut self, state: &State, id: DocId) -> Result<()> {
+        self.end()?;
+        self.current = Some(id);
+        self.id = state.document(id)?.map(|document| document.name);
+        if !self.csv {
+            let id = serde_json::to_string(&self.id).expect("a string is JSON");
+            write!(self.out, "{{\"id\":{id},\"duplicates\":[").map_err(Failure::Output)?;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, state: &State, document: &JudgedDocument) -> Result<()> {
+        let Some(found) = document.judgement.verdict.matched() else { return Ok(()) };
+        if self.current != Some(found.of) {
+            self.begin(state, found.of)?;
+        }
+        let decision = Decision::new(&document.name, None, &document.judgement, None);
+        let Some(matched) = &decision.matched else { return Ok(()) };
+        let duplicate = Duplicate {
+            id: &document.name,
+            verdict: decision.verdict,
+            step: decision.step,
+            distance: matched.distance,
+            signature_distance: matched.signature_distance,
+            similarity: matched.similarity,
+            shared: matched.shared,
+        };
+        let written = if self.csv {
+            writeln!(self.out, "{}", duplicate.csv(self.id.as_deref().unwrap_or_default()))
+        } else {
+            let comma = if self.count > 0 { "," } else { "" };
+            let json = serde_json::to_string(&duplicate).expect("it is JSON");
+            write!(self.out, "{comma}{json}")
+        };
+        self.count += 1;
+        written.map_err(Failure::Output)
+    }
+
+    fn end(&mut self) -> Result<()> {
+        let count = std::mem::take(&mut self.count);
+        match self.current.take() {
+            Some(_) if !self.csv => {
+                writeln!(self.out, "],\"count\":{count}}}").map_err(Failure::Output)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Duplicate<'_> {
+    /// The fields of [`HEADER`], `of` the id of the unique document.
+    fn csv(&self, of: &str) -> String {
+        let json = serde_json::to_value(self).expect("it is JSON");
+        let text = |name: &str| match &json[name] {
+            serde_json::Value::Null => String::new(),
+            serde_json::Value::String(text) => quoted(text).into_owned(),
+            other => other.to_string(),
+        };
+        let mut fields = vec![quoted(of).into_owned(), text("id")];
+        fields.extend(HEADER.split(',').skip(2).map(text));
+        fields.join(",")
+    }
+}
+
+/// A field of CSV (RFC 4180).
+fn quoted(text: &str) -> Cow<'_, str> {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\"")).into()
+    } else {
+        text.into()
+    }
 }

@@ -1,12 +1,11 @@
 //! The command line: parses the arguments, sets up the log, runs a command.
 //!
-//! Each command has a file of its own, except these: `report` is in `crawl.rs`; `links` and `rules` in `export.rs`; `fingerprint` in
-//! `extract.rs`; `repair` and `backup` in `verify.rs`; `completions`, `man` and `schema` in `about.rs`. Standard output has only data; errors, progress and logs go to
-//! standard error.
+//! Each command has a file of its own, except these: `report` is in `crawl.rs`; `links`, `rules` and `clusters` in `export.rs`; `robots` in
+//! `check.rs`; `fingerprint` in `extract.rs`; `repair` and `backup` in `verify.rs`; `completions`, `man` and `schema` in `about.rs`. Standard
+//! output has only data; errors, progress and logs go to standard error.
 
 mod about;
 mod check;
-mod clusters;
 mod crawl;
 #[cfg(feature = "demo")]
 pub mod demo;
@@ -19,12 +18,9 @@ mod extract;
 mod filter;
 mod lookup;
 mod progress;
-mod robots;
 mod rule;
 #[cfg(feature = "serve")]
 mod serve;
-mod signals;
-mod target;
 mod verify;
 
 use std::{
@@ -75,16 +71,16 @@ enum Command {
     Export(export::ExportArgs),
     Links(export::LinksArgs),
     Rules(export::RulesArgs),
-    Check(check::Args),
+    Check(check::CheckArgs),
     Filter(filter::Args),
     #[cfg(feature = "serve")]
     Serve(serve::Args),
     Fingerprint(extract::FingerprintArgs),
     Extract(extract::Args),
-    Robots(robots::Args),
+    Robots(check::RobotsArgs),
     Explain(explain::Args),
     Lookup(lookup::Args),
-    Clusters(clusters::Args),
+    Clusters(export::ClustersArgs),
     Verify(verify::VerifyArgs),
     Repair(verify::RepairArgs),
     Backup(verify::BackupArgs),
@@ -99,7 +95,7 @@ enum Command {
 pub fn main() -> Exit {
     let cli = Cli::try_parse().unwrap_or_else(|error| refuse(&error));
     cli.log.init();
-    signals::survive_file_limit();
+    exit::survive_file_limit();
     let mut out = BufWriter::with_capacity(BUFFER, io::stdout().lock());
     let ended = run(cli.command, &mut out)
         .and_then(|exit| out.flush().map_err(Failure::Output).map(|()| exit));
@@ -138,16 +134,16 @@ fn run(command: Command, out: &mut Out) -> Result<Exit> {
         Command::Export(args) => export::export(&args, out),
         Command::Links(args) => export::links(&args, out),
         Command::Rules(args) => export::rules(&args, out),
-        Command::Check(args) => check::run(&args, out),
+        Command::Check(args) => check::check(&args, out),
         Command::Filter(args) => filter::run(args, out),
         #[cfg(feature = "serve")]
         Command::Serve(args) => serve::run(&args),
         Command::Fingerprint(args) => extract::fingerprint(args, out),
         Command::Extract(args) => extract::run(args, out),
-        Command::Robots(args) => robots::run(&args, out),
+        Command::Robots(args) => check::robots(&args, out),
         Command::Explain(args) => explain::run(&args, out),
         Command::Lookup(args) => lookup::run(&args, out),
-        Command::Clusters(args) => clusters::run(&args, out),
+        Command::Clusters(args) => export::clusters(&args, out),
         Command::Verify(args) => verify::verify(&args, out),
         Command::Repair(args) => verify::repair(&args, out),
         Command::Backup(args) => verify::backup(&args, out),

@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Exit, Failure, Result,
     document::{Settings, preparation},
+    exit::{next_signal, runtime},
     notify,
-    signals::{next_signal, runtime},
 };
 use crate::{
     config::Config,

@@ -19,7 +19,6 @@ mod dry_run;
 pub mod fetch;
 mod frontier;
 mod learnt;
-mod lost;
 mod plan;
 pub mod politeness;
 mod read_run;

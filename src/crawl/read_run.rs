@@ -11,8 +11,8 @@ use lru::LruCache;
 use super::{
     directory::open_run,
     learnt,
-    lost::{Lost, kind_of_line},
     plan::{CrawlError, Dedup},
+    verify::{Lost, kind_of_line},
 };
 use crate::{
     filter::{

@@ -15,9 +15,9 @@ use flate2::bufread::GzDecoder;
 
 use super::{
     directory::keep_marks,
-    lost::{Lost, Part, each_line, gaps, has_lines, hit},
     plan::CrawlError,
     verify::{Known, bytes_of, check, inspect, joined, state_of},
+    verify::{Lost, Part, each_line, gaps, has_lines, hit},
 };
 use crate::{
     report::counted,

@@ -11,8 +11,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::{
     corpus::Corpus,
-    pairs::{BandCounts, Tally, count_pairs},
     quality::Figures,
+    quality::{BandCounts, Tally, count_pairs},
     render::{OF_REPORTED, of_reported, share, table},
 };
 use crate::{

@@ -7,13 +7,12 @@
 
 mod corpus;
 mod methods;
-mod pairs;
 mod quality;
 mod render;
 
 pub use corpus::{Corpus, CorpusError, Text, Unlisted, read_texts};
 pub use methods::{Comparison, Method, MethodQuality, compare};
-pub use pairs::{Axis, BANDS, BandCounts, MAX_RADIUS, count_pairs};
+pub use quality::{Axis, BANDS, BandCounts, MAX_RADIUS, count_pairs};
 pub use quality::{
     Doubtful, Figures, GroupQuality, Quality, StreamCounts, StreamQuality, TemplateQuality,
     evaluate, hash_seeds,

@@ -9,7 +9,7 @@ use std::{
 use askama::Template;
 
 use super::{
-    pairs::{BANDS, MAX_RADIUS},
+    quality::{BANDS, MAX_RADIUS},
     quality::{Doubtful, Figures, GroupQuality, Quality, StreamQuality, TemplateQuality},
 };
 

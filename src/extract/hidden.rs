@@ -1,11 +1,13 @@
 //! Which elements a reader of the page does not see.
 //!
 //! Only what an element says of itself counts: its attributes and its inline style. Style sheets are not read.
+//!
+//! Also whether the page shows hardly anything until its scripts run.
 
 use html5ever::{LocalName, local_name};
-use scraper::{ElementRef, Node, node::Element};
+use scraper::{ElementRef, Html, Node, node::Element};
 
-use super::boilerplate::attribute;
+use super::{boilerplate::attribute, declared::is_json};
 
 /// A hidden `span` with more text than this is no word among alternatives.
 const ALTERNATIVE: usize = 200;
@@ -130,6 +132,52 @@ fn number_of(length: &str) -> Option<f32> {
     let is_part = |char: char| char.is_ascii_digit() || matches!(char, '.' | '-' | '+');
     let end = length.find(|char| !is_part(char)).unwrap_or(length.len());
     length[..end].parse().ok()
+}
+
+/// A page with more characters of body text shows something without its scripts.
+const MAX_TEXT: usize = 200;
+/// The root of an application may say in this many bytes that it is loading.
+const LOADING: usize = 40;
+
+/// Whether the page has scripts, hardly any text, and either an element into which frameworks write the page and which is empty, or a
+/// `noscript` that asks for scripts.
+pub(super) fn needs_scripts(html: &Html, text: &str) -> bool {
+    if text.chars().nth(MAX_TEXT).is_some() {
+        return false;
+    }
+    let (mut has_script, mut waits) = (false, false);
+    for element in html.tree.nodes().filter_map(ElementRef::wrap) {
+        match element.value().name.local {
+            local_name!("script") => {
+                let kind = attribute(element.value(), &local_name!("type"));
+                has_script |= !kind.is_some_and(is_json);
+            }
+            local_name!("noscript") => waits |= is_notice(element),
+            _ => waits |= is_root(element) && text_of(element, LOADING).trim().len() <= LOADING,
+        }
+    }
+    has_script && waits
+}
+
+/// Whether a framework writes the page into this element.
+fn is_root(element: ElementRef<'_>) -> bool {
+    let element = element.value();
+    let id = attribute(element, &local_name!("id"));
+    &*element.name.local == "app-root"
+        || id.is_some_and(|id| {
+            matches!(
+                id,
+                "root"
+                    | "app"
+                    | "__next"
+                    | "__nuxt"
+                    | "___gatsby"
+                    | "react-root"
+                    | "svelte"
+                    | "q-app"
+                    | "main-app"
+            )
+        })
 }
 
 #[cfg(test)]

@@ -4,13 +4,13 @@ use std::collections::HashSet;
 
 use super::{
     blocks::{Block, Kind, Landmark},
+    blocks::{Sum, measure_segments, own_prose, sum_by_block},
     boilerplate::Hint,
-    consent::mark_consent,
     declared::{Declaration, Declared, Found},
     kinds::PageKind,
     labels::Label,
+    labels::mark_consent,
     marks::Marks,
-    measure::{Sum, measure_segments, own_prose, sum_by_block},
     text::{Segment, Writer},
 };
 

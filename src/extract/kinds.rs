@@ -4,11 +4,11 @@
 //! a list all entries, of a product what stands around its description as well.
 
 use super::{
+    blocks::Sum,
     blocks::{Block, Kind},
     boilerplate::Hint,
     declared::{Declaration, Declared},
     marks::Marks,
-    measure::Sum,
 };
 
 /// The kind of a page.

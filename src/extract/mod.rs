@@ -6,22 +6,19 @@
 //!
 //! | step | file | what it does |
 //! |---|---|---|
-//! | 1. decode | `charset/` | finds the encoding (`prescan.rs` reads the page's declaration) and decodes the body |
+//! | 1. decode | `charset.rs` | finds the encoding and decodes the body |
 //! | 2. parse | `guard.rs` | builds the tree, with limits against hostile markup |
 //! | 3. select | `rules.rs` | finds the elements that the [`Rules`] for the page keep or drop, if there are any |
 //! | 4. walk | `walk.rs` | visits every node once: writes all visible text and records links, title and directives |
 //! | | `text.rs` | the text being written: white space, lines, and the block of each line |
-//! | | `blocks.rs` | which elements are skipped, and which start a line and become a block |
-//! | | `hidden.rs` | which elements are not shown |
+//! | | `blocks.rs` | which elements are skipped, and which start a line and become a block; measures lines and blocks |
+//! | | `hidden.rs` | which elements are not shown, and whether the page shows nothing without its scripts |
 //! | | `boilerplate.rs` | which elements are boilerplate, by tag, role and the words of their names |
 //! | | `declared.rs` | what structured data and meta elements say of the article |
 //! | | `marks.rs` | what names say of the kind of the page |
-//! | 5. score | `measure.rs` | measures lines and blocks |
-//! | | `kinds.rs` | whether the page is an article, a discussion, a list or a product |
-//! | | `labels.rs` | which lines label what stands beside the text |
-//! | | `consent.rs` | which boxes ask for consent to cookies |
+//! | 5. score | `kinds.rs` | whether the page is an article, a discussion, a list or a product |
+//! | | `labels.rs` | which lines label what stands beside the text, and which boxes ask for consent to cookies |
 //! | | `hints.rs` | which blocks stand beside the text |
-//! | | `scripts.rs` | whether the page shows nothing without its scripts |
 //! | | `score.rs` | chooses the lines that are the body text, unless rules keep some |
 //! | 6. finish | `links.rs`, `directives.rs` | resolve the links, add the directives of the headers; [`language`] is detected |
 //!
@@ -42,7 +39,6 @@ macro_rules! names {
 mod blocks;
 mod boilerplate;
 mod charset;
-mod consent;
 mod declared;
 mod directives;
 mod guard;
@@ -52,10 +48,8 @@ mod kinds;
 mod labels;
 mod links;
 mod marks;
-mod measure;
 mod rules;
 mod score;
-mod scripts;
 mod text;
 mod walk;
 
@@ -166,7 +160,7 @@ impl Extractor {
             }
         }
         Extracted {
-            needs_scripts: scripts::needs_scripts(&html, &reading.text),
+            needs_scripts: hidden::needs_scripts(&html, &reading.text),
             lang: language(&reading.text).or_else(tagged),
             links,
             canonical: reading.canonical.iter().find_map(resolved),

@@ -1,7 +1,7 @@
 //! Chooses the body text of a page among all lines that it shows.
 //!
 //! The choice is made on blocks, elements that start a line. For each one it is measured how much text it contains, how much of that is
-//! in links, and how much is prose (`measure.rs`). These figures separate content from boilerplate most reliably, whatever the language
+//! in links, and how much is prose (`blocks.rs`). These figures separate content from boilerplate most reliably, whatever the language
 //! (Kohlschütter, Fankhauser and Nejdl, "Boilerplate Detection using Shallow Text Features", WSDM 2010). Then:
 //!
 //! 1. Blocks get a [`Hint`] by tag, role and names of classes, as in Readability (Arc90, Mozilla), or by a line that labels them: "related
@@ -33,13 +33,13 @@ use std::{collections::HashMap, iter};
 
 use super::{
     blocks::{Block, Kind, Landmark},
+    blocks::{Sum, own_prose, sum_by_block},
     boilerplate::Hint,
     declared::Declared,
     hints::{self, Judged, has_contents, named_body, only_one},
     kinds::{PageKind, is_thread},
     labels::{Label, label_of},
     marks::Marks,
-    measure::{Sum, own_prose, sum_by_block},
     text::{Segment, Writer},
 };
 

@@ -6,8 +6,6 @@
 mod classes;
 mod exchange;
 mod known;
-mod names;
-mod options;
 mod parts;
 mod pattern_yield;
 mod rule;
@@ -18,8 +16,12 @@ mod trial;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    path::PathBuf,
+};
 
+use serde::{Deserialize, Serialize};
 use url::Url;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -27,7 +29,6 @@ use crate::page::{DocId, Outline};
 #[cfg(feature = "cli")]
 pub(crate) use exchange::{from_json, to_json};
 pub(crate) use known::{Known, LearntRule};
-pub use options::Options;
 use pattern_yield::{Chain, PatternKind, PatternYield};
 use rule::EVERYWHERE;
 pub use rule::{Counterparts, Only, Rule, RulePart};
@@ -50,6 +51,27 @@ const SAVED_OF_ALL: u64 = 4_096;
 const ALL: &str = "";
 /// Bits of the Bloom filter of known lines, for all sites.
 const LINE_FILTER_BITS: usize = 1 << 23;
+
+/// The `[learn]` table: what is known of sites before they are crawled.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Options {
+    /// A file with more rules. A configuration reads it and adds them to `rules`; a plan does not look at it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rules_file: Option<PathBuf>,
+    /// Rules that count as learnt from the start.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<Rule>,
+}
+
+impl Options {
+    /// Whether nothing is known.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
 
 /// Why a URL is deferred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -28,8 +28,7 @@ use url::Url;
 use super::{
     Page, Yielded,
     classes::Classes,
-    names::{Meaning, meaning},
-    parts::{Part, PartKind, Parts, Spelling, TextKind, hash, text_kind},
+    parts::{Meaning, Part, PartKind, Parts, Spelling, TextKind, hash, meaning, text_kind},
     pattern_yield::{Chain, PatternKind, PatternYield},
     rule::{Counterparts, ENDING, INDEX, RulePart, SLASH, candidate_id, kind_id, last_id},
     spans::{Spans, version},

@@ -19,11 +19,10 @@ use utoipa::{IntoParams, OpenApi, ToSchema};
 use super::{
     Service,
     body::{self, Documents, Problem, Said},
-    judge::Phase,
+    judge::{self, Explanation, Lookup, Phase},
     metrics::{OfRequest, OfRoute},
-    nearest::{self, Explanation, Lookup},
-    stream,
 };
+
 type Shared = State<Arc<Service>>;
 type Asked<T> = Result<Query<T>, QueryRejection>;
 
@@ -193,7 +192,7 @@ async fn judge_lines(
 ) -> Result<Response, Problem> {
     let Query(judging) = judging?;
     let waits = head.contains_key(header::EXPECT);
-    let answers = stream::answers(service, body, judging.dry != 0, waits).await;
+    let answers = body::answers(service, body, judging.dry != 0, waits).await;
     Ok(([(header::CONTENT_TYPE, "application/x-ndjson")], answers).into_response())
 }
 
@@ -236,7 +235,7 @@ async fn explain(State(service): Shared, body: Body) -> Result<Json<Explanation>
     let inputs = vec![parse(0, pair.a)?, parse(1, pair.b)?];
     let _room = service.room(inputs.len()).ok_or_else(Problem::busy)?;
     let prepared = service.prepare(inputs).await;
-    let explained = nearest::explain(&prepared, &service.options.filter);
+    let explained = judge::explain(&prepared, &service.options.filter);
     explained.map(Json).ok_or_else(|| Problem::document("the documents cannot be compared", None))
 }
 
@@ -274,7 +273,7 @@ async fn lookup(
     let limit = looking.limit.unwrap_or(10).min(1000);
     let found = service.judge.ask(move |filter| {
         let _room = room;
-        nearest::lookup(filter, &document, limit)
+        judge::lookup(filter, &document, limit)
     });
     Ok(json(found.await?))
 }
@@ -309,8 +308,8 @@ async fn remove(State(service): Shared, Path(id): Path<String>) -> Result<Status
     Err(Problem::new(StatusCode::CONFLICT, error))
 }
 
-async fn held(service: &Service, id: &str) -> Result<Vec<nearest::Held>, Problem> {
-    let found = nearest::named(service.options.state.clone(), id.to_owned()).await;
+async fn held(service: &Service, id: &str) -> Result<Vec<judge::Held>, Problem> {
+    let found = judge::named(service.options.state.clone(), id.to_owned()).await;
     found.map_err(|error| Problem::not_ready(format!("cannot read the state: {error}")))
 }
 

@@ -12,7 +12,6 @@
 //! read back they own what they must.
 
 mod append;
-mod checksums;
 mod parts;
 pub mod warc;
 
@@ -36,9 +35,9 @@ use crate::{
     state::{Reason, is_full, is_read_only},
 };
 
+pub use append::Checksums;
 pub(crate) use append::check_regular;
 pub use append::{AppendFile, Replacement, create_directory, replace};
-pub use checksums::Checksums;
 pub(crate) use parts::checksums_name;
 pub use parts::{open_part, parts};
 

@@ -10,7 +10,6 @@
     allow(unreachable_pub, reason = "some types are public for crawls")
 )]
 
-mod articles;
 mod digests;
 mod documents;
 mod durable;
@@ -26,7 +25,6 @@ mod pages;
 mod queue;
 #[cfg(feature = "crawl")]
 mod reason;
-mod recipe;
 mod signatures;
 #[cfg(feature = "crawl")]
 mod texts;
@@ -36,8 +34,6 @@ mod totals;
 mod url_log;
 #[cfg(feature = "crawl")]
 mod urls;
-#[cfg(feature = "crawl")]
-mod visits;
 mod wal;
 
 #[cfg(test)]
@@ -53,26 +49,24 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::filter::OptionsError;
 
-pub use durable::DurableFilter;
 #[cfg(feature = "crawl")]
 pub(crate) use durable::PastWindow;
+pub use durable::{Difference, DurableFilter};
 #[cfg(feature = "cli")]
 pub(crate) use open::VERSION as LAYOUT;
 pub(crate) use open::{WriteLock, refuse_without_checksums};
-pub use recipe::Difference;
 #[cfg(feature = "crawl")]
 pub(crate) use {
     documents::is_of_another_run,
+    durable::RecordedRecipe,
     hosts::{HostRow, RobotsRow, SuspendCause, SuspendedRow},
     inspect::{Inspection, owners},
     known_urls::KnownUrl,
     pages::{PAGE, is_sound, is_state, restore},
-    recipe::RecordedRecipe,
     signatures::SignatureLog,
     totals::{ClusterKind, ClusterRow, HostCounts},
     url_log::{Queued, UrlLog},
-    urls::{NewUrl, RETRY_AFTER, UrlOutcome},
-    visits::Visit,
+    urls::{NewUrl, RETRY_AFTER, UrlOutcome, Visit},
     wal::Log,
 };
 #[cfg(feature = "crawl")]

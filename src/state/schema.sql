@@ -127,7 +127,7 @@ CREATE INDEX urls_failed ON urls (at) WHERE cause IN (1, 4, 5);
 -- Those that are deferred by a rule or by yield.
 CREATE INDEX urls_learnt ON urls (id) WHERE state IN (14, 15);
 
--- What is known of each judged page to ask later whether it has changed (visits.rs).
+-- What is known of each judged page to ask later whether it has changed (urls.rs).
 CREATE TABLE visits (
     url INTEGER PRIMARY KEY,
     document INTEGER NOT NULL,          -- its latest version

@@ -15,8 +15,8 @@ use super::{
     queue::Queue,
     reason::Reason,
     unsigned,
+    urls::Visit,
     urls::{NewUrl, QUEUED, UrlId, UrlOutcome, UrlRow, UrlState, state_code},
-    visits::Visit,
 };
 use crate::page::Timestamp;
 

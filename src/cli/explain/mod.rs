@@ -1,6 +1,5 @@
 //! `pagesieve explain`: why two documents are duplicates, or not; and what happened to a URL of a run.
 
-mod article;
 mod pair;
 mod side;
 

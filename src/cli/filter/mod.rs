@@ -1,32 +1,38 @@
 //! `pagesieve filter`: reports which documents repeat earlier ones.
+//!
+//! `durable.rs` judges with a state, this file without one. The file of `--kept` has the lines or records of unique documents, as they are in
+//! the input. With a state, its length is committed together with the decisions: what a killed process wrote beyond it is cut off by the
+//! next one.
 
 mod durable;
-mod kept;
-mod memory;
 
 use std::{
-    io::ErrorKind,
+    collections::VecDeque,
+    fs,
+    io::{ErrorKind, Write},
     path::{Path, PathBuf},
 };
 
-use serde::Serialize;
+use bytesize::ByteSize;
+use serde::{Deserialize, Serialize};
 
 use super::{
     Exit, Failure, Out, Result,
-    document::{Source, recipe},
-    notify,
+    document::{Source, in_chunks, preparation, recipe},
+    notify, write_line,
 };
 use crate::{
     config::Config,
-    crawl::{hash_seed_of, state_in},
-    filter::{Judgement, Options},
+    crawl::{CrawlError, hash_seed_of, state_in},
+    filter::{Filter, Judgement, Options},
     fingerprint::{HashSeed, HashSeedChoice, Recipe},
-    index::BlockIndex,
-    input::Prepared,
+    index::{Audit, BlockIndex},
+    input::{Documents, Format, InputError, Prepared, Raw},
+    page::DocId,
     report::audited,
+    sink::AppendFile,
     state::{Difference, PastWindow, State, StateError},
 };
-use kept::Kept;
 
 /// Report which documents are unique, and which repeat an earlier one
 ///
@@ -213,7 +219,7 @@ pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit> {
         let options = config.dedup.filter();
         job.against = open_others(&against, &options, recipe(&config), job.has_seed)?;
         job.open_kept(None)?;
-        memory::run(&config, documents, job, out)
+        run_in_memory(&config, documents, job, out)
     };
     let (exit, audit) = filtered.map_err(|failure| match (failure, kept) {
         (Failure::Output(source), Some(kept)) if source.kind() == ErrorKind::BrokenPipe => {
@@ -238,4 +244,180 @@ pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit> {
         );
     }
     Ok(exit)
+}
+
+/// The value of the state's `meta` table that says how far the file is committed.
+const KEPT: &str = "kept";
+
+pub(super) struct Kept {
+    path: PathBuf,
+    file: AppendFile,
+    format: Option<Format>,
+}
+
+/// What the state says of a file.
+#[derive(Default, Serialize, Deserialize)]
+struct Committed {
+    path: String,
+    length: u64,
+    format: Option<Format>,
+}
+
+impl Kept {
+    /// Opens the file: a new one, or the one of this state, whose open transaction then has its length.
+    pub(super) fn open(path: &Path, state: Option<&State>) -> Result<Self> {
+        let path = std::path::absolute(path)
+            .map_err(|source| Failure::Write { path: path.to_owned(), source })?;
+        let committed: Committed =
+            state.map(|state| state.json(KEPT)).transpose()?.flatten().unwrap_or_default();
+        let committed =
+            Some(committed).filter(|committed| committed.path == path.to_string_lossy());
+        let length = fs::metadata(&path).map(|found| found.len()).ok();
+        let (known, format) = match (committed, length) {
+            (Some(committed), Some(length)) if length < committed.length => {
+                let message = format!(
+                    "{} has {length} bytes, but {} were written with this state",
+                    path.display(),
+                    committed.length
+                );
+                return Err(refused(message, "restore it, or name another file with --kept"));
+            }
+            (Some(committed), Some(_)) => (committed.length, committed.format),
+            (None, Some(1..)) => {
+                let message =
+                    format!("{} is not empty, and not the file of this state", path.display());
+                return Err(refused(message, "name another file with --kept, or move it away"));
+            }
+            (_, None | Some(0)) => (0, None),
+        };
+        let file = AppendFile::open(path.clone(), known).map_err(CrawlError::from)?;
+        let mut this = Self { path, file, format };
+        if let Some(state) = state {
+            this.commit(state)?;
+        }
+        Ok(this)
+    }
+
+    pub(super) fn add(&mut self, raw: &Raw) -> Result<()> {
+        let format = *self.format.get_or_insert(raw.format);
+        if format != raw.format {
+            let message = format!(
+                "{} has {}, but the input now has {}",
+                self.path.display(),
+                format.name(),
+                raw.format.name()
+            );
+            let help = "filter them by themselves, with another --kept";
+            return Err(refused(message, help));
+        }
+        Ok(self.file.append_bytes(&raw.bytes).map_err(CrawlError::from)?)
+    }
+
+    /// Makes everything durable.
+    pub(super) fn sync(&mut self) -> Result<u64> {
+        Ok(self.file.sync().map_err(CrawlError::from)?)
+    }
+
+    /// Makes everything durable, and adds the length to the open transaction.
+    pub(super) fn commit(&mut self, state: &State) -> Result<()> {
+        let (length, format) = (self.sync()?, self.format);
+        let path = self.path.to_string_lossy().into();
+        Ok(state.set_json(KEPT, &Committed { path, length, format })?)
+    }
+}
+
+fn refused(message: String, help: &str) -> Failure {
+    Failure::refused(Exit::Usage, message, help)
+}
+
+/// Judges with a window that ends with the process.
+fn run_in_memory(
+    config: &Config,
+    input: Documents,
+    mut job: Job,
+    out: &mut Out,
+) -> Result<(Exit, Audit)> {
+    let mut filter = Filter::of_recipe(&config.dedup.filter(), recipe(config))?;
+    let preparation = preparation(config, filter.documents());
+    // The ids of the documents in the window.
+    let mut ids = Ids::default();
+    let mut answer = |item: Result<Prepared, InputError>, out: &mut Out| {
+        let document = match item {
+            Ok(document) => document,
+            Err(error) => return write_line(out, &error.answer()),
+        };
+        if let Some(found) = job.find_against(&document)? {
+            return write_line(out, &found.line(&document));
+        }
+        let judgement = filter.judge(&document.document);
+        ids.expire(filter.oldest());
+        if judgement.verdict.is_unique() {
+            ids.push(judgement.id, document.document.id());
+            job.keep(&document)?;
+        }
+        let of = judgement.verdict.matched().and_then(|found| ids.get(found.of));
+        write_line(out, &document.line(&judgement, of))
+    };
+    let exit = in_chunks(
+        input,
+        |input| preparation.prepare(input),
+        |items| {
+            items.into_iter().try_for_each(|item| answer(item, out))?;
+            out.flush().map_err(Failure::Output)
+        },
+    )?;
+    if let Some(kept) = &mut job.kept {
+        kept.sync()?;
+    }
+    if filter.articles_size() >= MUCH {
+        let size = ByteSize(filter.articles_size() as u64).display().iec();
+        notify(format_args!(
+            "{size} of memory were used to compare the articles of pages; --state keeps them in a file"
+        ));
+    }
+    Ok((exit, filter.audit()))
+}
+
+/// The ids of unique documents, oldest first, in blocks: a block is one allocation for many.
+#[derive(Default)]
+struct Ids(VecDeque<IdBlock>);
+
+#[derive(Default)]
+struct IdBlock {
+    numbers: Vec<DocId>,
+    /// Where each id ends in the text.
+    ends: Vec<usize>,
+    text: String,
+}
+
+impl Ids {
+    const BLOCK: usize = 1024;
+
+    /// Numbers grow from call to call.
+    fn push(&mut self, number: DocId, id: &str) {
+        if let Some(last) = self.0.back_mut().filter(|last| last.numbers.len() == Self::BLOCK) {
+            last.text.shrink_to_fit();
+        }
+        if self.0.back().is_none_or(|last| last.numbers.len() == Self::BLOCK) {
+            self.0.push_back(IdBlock::default());
+        }
+        let block = self.0.back_mut().expect("there is one");
+        block.text.push_str(id);
+        block.numbers.push(number);
+        block.ends.push(block.text.len());
+    }
+
+    fn get(&self, number: DocId) -> Option<&str> {
+        let after = self.0.partition_point(|block| block.numbers[0] <= number);
+        let block = &self.0[after.checked_sub(1)?];
+        let place = block.numbers.binary_search(&number).ok()?;
+        let start = place.checked_sub(1).map_or(0, |before| block.ends[before]);
+        Some(&block.text[start..block.ends[place]])
+    }
+
+    /// Drops blocks in which all are older.
+    fn expire(&mut self, oldest: DocId) {
+        let is_past = |block: &mut IdBlock| block.numbers.last().is_some_and(|last| *last < oldest);
+        while self.0.pop_front_if(is_past).is_some() {}
+    }
 }

@@ -4,7 +4,6 @@
 //! bytes. The callers take care of politeness, retries and robots.txt.
 
 mod address;
-mod archived;
 mod body;
 mod certificate;
 mod connections;
@@ -43,12 +42,12 @@ use crate::{
     sink::warc::{Cut, Exchange},
 };
 
-#[cfg(feature = "cli")]
-pub(crate) use archived::{Archived, fields, head_length};
 pub use body::Extent;
 pub(super) use body::MemoryShare;
 pub use failure::{Contact, FetchError};
 pub use proxy::{BadProxy, Proxy};
+#[cfg(feature = "cli")]
+pub(crate) use response::{Archived, fields, head_length};
 pub use response::{Response, is_html};
 
 use address::{Guard, Source};

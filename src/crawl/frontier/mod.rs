@@ -13,7 +13,6 @@ mod budget;
 mod groups;
 mod host;
 mod network;
-mod unresponsive;
 
 #[cfg(test)]
 mod tests;
@@ -42,8 +41,8 @@ pub(super) use host::Scheme;
 
 use groups::{Group, Groups};
 use host::{Doubt, Host, Liveness, RobotsState};
+use network::UnresponsiveHosts;
 use network::{Gate, Network};
-use unresponsive::UnresponsiveHosts;
 
 /// If this many URLs of a host wait for a retry, no new one is started.
 const MAX_RETRIES: usize = 16;

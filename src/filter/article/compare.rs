@@ -20,7 +20,7 @@ use std::{borrow::Cow, ops::Range};
 
 use super::{
     ArticleSketch, Leaf, TargetFigures, Targets,
-    tokens::{Token, WORD, hashed_passages},
+    sketch::{Token, WORD, hashed_passages},
 };
 use crate::filter::key::OriginKey;
 
@@ -900,8 +900,7 @@ mod tests {
     use super::{
         super::{
             Article,
-            sketch::{BodyPart, Name},
-            tokens::Token,
+            sketch::{BodyPart, Name, Token},
         },
         *,
     };

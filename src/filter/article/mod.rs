@@ -12,7 +12,6 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `tokens.rs` | words as bytes; passages of five words |
 //! | `sketch.rs` | what is kept of a page: at most 2 KB |
 //! | `keys.rs` | finds earlier pages that share a passage: an index of bottom-k sketches, 256 to 300 bytes a page |
 //! | `targets.rs` | where the links of a page lead |
@@ -22,7 +21,6 @@ mod compare;
 mod keys;
 mod sketch;
 mod targets;
-mod tokens;
 
 use std::ops::Range;
 
@@ -30,7 +28,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use self::{
     sketch::{BYTES_PER_LEAF, BodyPart, MOST_BYTES, MOST_OF_TITLE, MOST_PACKED, Name},
-    tokens::{Token, passages},
+    sketch::{Token, passages},
 };
 use crate::{
     fingerprint::{Fingerprinter, Sketch},
@@ -41,11 +39,11 @@ pub(crate) use compare::{Figures, Names, Part, Passage, Shared, UnmetCondition};
 pub(super) use compare::{OriginRelation, Own, Side};
 pub(crate) use keys::{BYTES_PER_PAGE, PassageIndex, PassageKeys};
 pub(crate) use sketch::ArticleSketch;
+pub(crate) use sketch::WORD;
 pub(crate) use targets::{TargetFigures, Targets};
-pub(crate) use tokens::WORD;
 
 /// A page whose own content weighs less is thin: fewer than three words.
-const THIN: usize = 3 * tokens::WORD;
+const THIN: usize = 3 * sketch::WORD;
 
 /// What the article of a page is judged by.
 #[derive(Clone, Debug, PartialEq, Eq)]
