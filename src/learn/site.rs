@@ -20,7 +20,10 @@
 //!
 //! docs/learning.md has the reasons and what was measured.
 
-use std::collections::{HashMap, VecDeque};
+use std::{
+    collections::{HashMap, VecDeque},
+    iter,
+};
 
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -313,8 +316,12 @@ impl Site {
 
     /// Whether a rule says that this part makes no difference, anywhere or on pages of this kind.
     fn is_left_out(&self, parts: &Parts<'_>, part: &Part<'_>) -> bool {
-        self.is_accepted(Self::candidate_of(parts, part))
-            || kind_id(parts, part).is_some_and(|it| self.is_accepted(it))
+        Self::plain_candidates(parts, part).any(|it| self.is_accepted(it))
+    }
+
+    /// The candidates that this part makes no difference: anywhere, and for a parameter on pages of this kind.
+    fn plain_candidates(parts: &Parts<'_>, part: &Part<'_>) -> impl Iterator<Item = u32> + use<> {
+        iter::once(Self::candidate_of(parts, part)).chain(kind_id(parts, part))
     }
 
     /// The candidate that this part makes no difference anywhere.
@@ -356,8 +363,8 @@ impl Site {
         let place = match part.kind {
             PartKind::Parameter => {
                 // Where it makes no difference at all, that of each kind is not asked for.
-                let of_kind = kind_id(parts, part).filter(|_| !self.is_accepted(plain));
-                let all = [Some(plain), of_kind].into_iter().flatten();
+                let most = if self.is_accepted(plain) { 1 } else { 2 };
+                let all = Self::plain_candidates(parts, part).take(most);
                 return all.map(|it| (it, self.test_of(it, part))).collect();
             }
             PartKind::Host => 0,
@@ -441,11 +448,8 @@ impl Site {
             }
             self.repeats_exactly |= repeats == Repeats::Exactly;
             outcomes.push((part_class.bit, repeats));
-            let numbers = [
-                Some(Self::candidate_of(&parts, part_class.part)),
-                kind_id(&parts, part_class.part),
-            ];
-            tried.extend(numbers.into_iter().flatten().map(|number| (number, repeats)));
+            let numbers = Self::plain_candidates(&parts, part_class.part);
+            tried.extend(numbers.map(|number| (number, repeats)));
             if part_class.part.kind == PartKind::Parameter && !self.is_replay {
                 self.tried.push((hash(part_class.part.name, 0), repeats));
             }
@@ -540,8 +544,7 @@ impl Site {
                     && may_be_suspect(part)
                     && !other.list.iter().any(|it| it.is_same(part))
                 {
-                    all.push(Self::candidate_of(parts, part));
-                    all.extend(kind_id(parts, part));
+                    all.extend(Self::plain_candidates(parts, part));
                 }
             }
             all
@@ -570,9 +573,8 @@ impl Site {
             if self.is_left_out(parts, part) {
                 return None;
             }
-            let numbers = [Some(Self::candidate_of(parts, part)), kind_id(parts, part)];
-            let number = numbers.into_iter().flatten().find(|it| self.suspects.contains(it));
-            number.map(|number| (number, part))
+            let mut numbers = Self::plain_candidates(parts, part);
+            numbers.find(|it| self.suspects.contains(it)).map(|number| (number, part))
         };
         let suspects: Vec<_> = parts.list.iter().filter_map(number).collect();
         let key = suspects.iter().fold(key, |key, (_, part)| Parts::without(key, part));
