@@ -13,6 +13,8 @@
 
 mod behind_repeats;
 mod discuz;
+mod dokuwiki;
+mod ecshop;
 mod false_traps;
 mod forums;
 mod four_sites;
@@ -20,6 +22,7 @@ mod honest;
 mod junk;
 #[path = "../measure/numbers.rs"]
 mod numbers;
+mod path_info;
 #[path = "../measure/process.rs"]
 mod process;
 mod prose;

@@ -1,4 +1,5 @@
-//! Sites of well-known software, with its default URLs: a shop and a blog. The wiki, the forums and the repositories are in files of their own.
+//! Sites of well-known software, with its default URLs: a shop and a blog. The wikis, the forums, the repositories and others are in files of
+//! their own.
 //!
 //! Robots tags and `rel=nofollow` are where the software has them. A world `without robots tags` is the same site without them, as
 //! themes, plugins and older versions have it, so that a crawler has to learn what they say.
@@ -9,9 +10,12 @@ use bytes::Bytes;
 
 use crate::{
     discuz::discuz,
+    dokuwiki::dokuwiki,
+    ecshop::ecshop,
     false_traps::{Numbers, page, teaser, world},
     forums::phpbb,
     honest::anchor,
+    path_info::path_info,
     prose::{Dice, Language, Prose},
     repositories,
     serve::Reply,
@@ -26,11 +30,12 @@ pub(crate) const NOFOLLOW: &str = "<meta name=\"robots\" content=\"noindex,nofol
 /// The worlds.
 pub(crate) fn worlds() -> impl Iterator<Item = World> {
     let shipped = [mediawiki, opencart, phpbb, discuz, wordpress];
-    let open = [mediawiki, discuz, wordpress, repositories::gitweb, repositories::cgit];
+    let open = [mediawiki, dokuwiki, discuz, wordpress, repositories::gitweb, repositories::cgit];
     shipped
         .into_iter()
         .map(|world| as_shipped(world()))
         .chain(open.into_iter().map(|world| without_robots_tags(world())))
+        .chain([ecshop(), path_info()])
 }
 
 /// A page that asks not to be indexed has no text that is to be found.
