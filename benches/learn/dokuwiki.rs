@@ -265,11 +265,11 @@ impl Dokuwiki {
         if !self.is_page(id) || newest == 0 {
             return "<p>No differences.</p>".to_owned();
         }
-        let left = find("rev2[0]").or(find("rev")).unwrap_or(newest - 1);
-        let right = find("rev2[1]").unwrap_or(newest);
+        let left = find("rev2%5B0%5D").or(find("rev")).unwrap_or(newest - 1);
+        let right = find("rev2%5B1%5D").unwrap_or(newest);
         let to = |left: usize, right: usize, layout: &str| {
-            let to = act(id, "diff").with("rev2[0]", stamp(id, left));
-            to.with("rev2[1]", stamp(id, right)).with("difftype", layout)
+            let to = act(id, "diff").with("rev2%5B0%5D", stamp(id, left));
+            to.with("rev2%5B1%5D", stamp(id, right)).with("difftype", layout)
         };
         let layout = asked.get("difftype").unwrap_or("sidebyside");
         let mut body = ["sidebyside", "inline"].map(|it| item(it, &to(left, right, it))).concat();
@@ -342,7 +342,7 @@ impl Dokuwiki {
             .filter(is_in)
             .map(|it| {
                 let found = &self.ids[*it];
-                let to = doku(found).with("s[]", word);
+                let to = doku(found).with("s%5B%5D", word);
                 item(found, &to) + &self.prose.teaser(&format!("{word} in {found}"))
             })
             .collect();

@@ -287,7 +287,7 @@ impl Shop {
         let all: Vec<usize> = sorted(all, choice.sort(), choice.order());
         let at = choice.page.max(1);
         let shown: Vec<usize> = all.iter().copied().skip((at - 1) * LISTED).take(LISTED).collect();
-        let mut body = self.facets(choice);
+        let mut body = Self::facets(choice);
         let (sort, order) = (choice.sort(), choice.order());
         let shape = if choice.display.is_empty() { "grid" } else { &choice.display };
         for it in ["list", "grid", "text"] {
@@ -307,7 +307,7 @@ impl Shop {
     }
 
     /// Each choice keeps the others, and begins at the first page.
-    fn facets(&self, choice: &Choice) -> String {
+    fn facets(choice: &Choice) -> String {
         let one = |change: &dyn Fn(&mut Choice)| {
             let mut to = choice.clone();
             change(&mut to);
@@ -356,8 +356,8 @@ impl Shop {
         let compared = related
             .iter()
             .take(2)
-            .fold(Target::new("/compare.php").with("goods[]", good), |to, it| {
-                to.with("goods[]", it + 1)
+            .fold(Target::new("/compare.php").with("goods%5B%5D", good), |to, it| {
+                to.with("goods%5B%5D", it + 1)
             });
         body += &item("比较", &compared);
         body += &self.entries(&related, &good_page);
@@ -435,7 +435,7 @@ impl Shop {
             let own = Target::new("/pick_out.php");
             return (1..=CATEGORIES).map(|it| item(it, &own.clone().with("cat_id", it))).collect();
         };
-        let name = |at: usize| format!("attr[{}]", category * 10 + at);
+        let name = |at: usize| format!("attr%5B{}%5D", category * 10 + at);
         let choice = Choice {
             category,
             attributes: [0, 1, 2].map(|at| asked.number(&name(at)).unwrap_or_default()),
@@ -461,7 +461,7 @@ impl Shop {
             if goods.len() > 2 {
                 let rest = goods.iter().filter(|it| *it != good);
                 let own = Target::new("/compare.php");
-                body += &item("移除", &rest.fold(own, |to, it| to.with("goods[]", it)));
+                body += &item("移除", &rest.fold(own, |to, it| to.with("goods%5B%5D", it)));
             }
         }
         body

@@ -1,5 +1,7 @@
 //! An editorial system in Chinese whose parameters are in the path, as `ThinkPHP` has them.
 
+use std::fmt::Display;
+
 use crate::{
     false_traps::{Numbers, page, teaser, world},
     prose::{Dice, Language, Prose},
@@ -40,7 +42,7 @@ fn below(action: &str, pairs: &[(String, String)]) -> Target {
     Target::new(format!("/index.php/Home/{action}{pairs}.html"))
 }
 
-fn by_id(action: &str, name: &str, id: impl ToString) -> Target {
+fn by_id(action: &str, name: &str, id: impl Display) -> Target {
     below(action, &[(name.to_owned(), id.to_string())])
 }
 
