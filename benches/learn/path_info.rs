@@ -114,21 +114,32 @@ impl PathInfo {
             ("Index/Index" | "Index/index", _) => ("首页".to_owned(), self.front()),
             _ => return Answer::missing(),
         };
-        Answer::junk(self.page(asked, &title, &body))
+        Answer::junk(self.page(asked, &title, &body, Vec::new()))
     }
 
     fn title(&self, id: usize) -> String {
         self.prose.title(&format!("article {id}"))
     }
 
-    fn page(&self, asked: &Target, title: &str, body: &str) -> String {
-        let categories = (0..CATEGORIES).map(|it| item(it, &by_id("Article/lists", "cid", it)));
+    /// A page; these links stand beside its text, before those of the menu.
+    fn page(
+        &self,
+        asked: &Target,
+        title: &str,
+        body: &str,
+        beside: Vec<(Target, String)>,
+    ) -> String {
+        let categories =
+            (0..CATEGORIES).map(|it| (by_id("Article/lists", "cid", it), format!("栏目{it}")));
         let login = by_id("Public/login", "backurl", encoded(&asked.show()));
-        let menu: String = categories
-            .chain([item("首页", &Target::new("/index.php/Home/Index/index.html"))])
-            .chain([item("登录", &login), item("注册", &below("Public/register", &[]))])
+        let menu: Vec<_> = beside
+            .into_iter()
+            .chain(categories)
+            .chain([(Target::new("/index.php/Home/Index/index.html"), "首页".to_owned())])
+            .chain([(login, "登录".to_owned()), (below("Public/register", &[]), "注册".to_owned())])
+            .map(|(to, name)| (to.show(), name))
             .collect();
-        page(&self.prose, title, &format!("{body}<ul>{menu}</ul>"), &[])
+        page(&self.prose, title, body, &menu)
     }
 
     /// Its links leave out the script.
@@ -207,19 +218,22 @@ impl PathInfo {
 
     fn detail(&self, asked: &Target, id: usize) -> Answer {
         let name = format!("article {id}");
-        let mut body = self.prose.paragraphs(&name, 4);
-        body += &item("打印", &by_id("Article/print", "id", id));
-        body += &item("作者", &by_id("User/space", "uid", author(id)));
-        body += &item("栏目", &by_id("Article/lists", "cid", id % CATEGORIES));
+        let mut beside = vec![
+            (by_id("Article/print", "id", id), "打印".to_owned()),
+            (by_id("User/space", "uid", author(id)), "作者".to_owned()),
+            (by_id("Article/lists", "cid", id % CATEGORIES), "栏目".to_owned()),
+        ];
         for it in tags(id) {
-            body += &item(&self.tags[it], &by_id("Tag/index", "name", percent(&self.tags[it])));
+            let tag = &self.tags[it];
+            beside.push((by_id("Tag/index", "name", percent(tag)), tag.clone()));
         }
         for near in [id.saturating_sub(CATEGORIES), id + CATEGORIES] {
             if near != id && near < ARTICLES {
-                body += &item(self.title(near), &by_id("Article/detail", "id", near));
+                beside.push((by_id("Article/detail", "id", near), self.title(near)));
             }
         }
-        self.numbers.answer(&name, self.page(asked, &self.title(id), &body))
+        let body = self.prose.paragraphs(&name, 4);
+        self.numbers.answer(&name, self.page(asked, &self.title(id), &body, beside))
     }
 }
 
