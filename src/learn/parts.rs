@@ -104,6 +104,24 @@ impl Part<'_> {
             && text_kind(self.value) == TextKind::Word;
         is_type.then_some(self.hash)
     }
+
+    /// The word before the numbers of a file, which says of which kind the page is: `goods-` of `goods-17.html`, `thread-` of `thread-17-1-2.html`.
+    pub(super) fn numbered(&self) -> Option<&str> {
+        let stem = stem(self.value);
+        let is_separator = |it: char| matches!(it, '-' | '_' | '.');
+        let number = stem.find(|it: char| it.is_ascii_digit())?;
+        let name = &stem[..number];
+        let word = name.strip_suffix(is_separator).unwrap_or(name);
+        let is_word = (1..=MAX_WORD).contains(&word.len())
+            && word
+                .split('_')
+                .all(|it| !it.is_empty() && it.bytes().all(|it| it.is_ascii_alphabetic()));
+        // `top-10-places-to-see` is a title.
+        let has_number = |it: &&str| it.contains(|it: char| it.is_ascii_digit());
+        let (numbers, words): (Vec<&str>, Vec<&str>) =
+            stem[number..].split(is_separator).partition(has_number);
+        (is_word && words.len() <= numbers.len().min(2)).then_some(name)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -367,9 +385,21 @@ impl<'a> Parts<'a> {
         names
     }
 
-    /// The pattern, in words: host, shape of the path with its first segment as it is if `literal`, and names of parameters, those of `types` with their
-    /// values.
-    pub(super) fn pattern(&self, host: &str, literal: bool, types: &[u64]) -> String {
+    /// The hashes of the word before the numbers of the last segment, and of all of it.
+    pub(super) fn numbered(&self) -> Option<(u64, u64)> {
+        let last = self.segments().last()?;
+        Some((hash(last.numbered()?, 5), last.hash))
+    }
+
+    /// The pattern, in words: host, shape of the path with its first segment as it is if `literal` and with the word before the numbers of the last one if
+    /// `is_numbered`, and names of parameters, those of `types` with their values.
+    pub(super) fn pattern(
+        &self,
+        host: &str,
+        literal: bool,
+        is_numbered: bool,
+        types: &[u64],
+    ) -> String {
         let mut shape = host.to_owned();
         let segments: Vec<_> = self.segments().collect();
         if self.repeats_segments() {
@@ -389,7 +419,10 @@ impl<'a> Parts<'a> {
                     }
                     _ if !is_last => shape.push('*'),
                     _ if literal && text_kind(stem) == TextKind::Number => shape.push('#'),
-                    _ => shape.push('*'),
+                    _ => {
+                        shape.push_str(part.numbered().filter(|_| is_numbered).unwrap_or_default());
+                        shape.push('*');
+                    }
                 }
                 if is_last && !end.is_empty() && end.len() < 6 {
                     shape.push('.');

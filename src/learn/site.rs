@@ -48,6 +48,10 @@ const SPANS: usize = 2_048;
 const MANY_HOSTS: usize = 16;
 /// Kinds of pages, as `action=history`, that have a pattern of their own: a value that is made up for each link is no kind.
 const PAGE_TYPES: usize = 64;
+/// Words before the numbers of files that are remembered of a site, and the numbers from which on a word has a pattern of its own: blogs have
+/// titles with numbers, too.
+const NUMBERED: usize = 64;
+const MANY_NUMBERS: u32 = 16;
 /// The last pages of a site of which the URL is remembered, and how long it may be.
 const RECENT: usize = 2_048;
 const RECENT_LENGTH: usize = 256;
@@ -223,6 +227,8 @@ pub(super) struct Site {
     host_names: Vec<(u16, Box<str>)>,
     /// Kinds of its pages, by hashes of a parameter.
     page_types: Vec<u64>,
+    /// Hashes of words before the numbers of files, each with a bit for each number by its hash.
+    numbered: Vec<(u64, u64)>,
     /// Parameters of the page judged last that make no difference on other sites.
     pub(super) elsewhere: Vec<u64>,
     /// Parameters of the page judged last that were tried, and with what success.
@@ -270,7 +276,8 @@ impl Site {
             + table(self.candidates.capacity(), size_of::<(u32, Candidate)>())
             + table(self.yields.capacity(), size_of::<(u32, PatternYield)>())
             + self.candidates.len() * 8
-            + (self.page_types.capacity() + self.hosts.capacity()) * 8
+            + (self.page_types.capacity() + 2 * self.numbered.capacity() + self.hosts.capacity())
+                * 8
             + self.recent.capacity() * size_of::<(Box<str>, Text)>()
             + self.recent_bytes
             + self.redirects.iter().map(|(_, url)| url.len() + 24).sum::<usize>()
@@ -936,8 +943,10 @@ impl Site {
         let is_trap_shaped =
             parts.repeats_segments() || parts.segments().count() > 10 || is_one_of_many;
         let types = self.page_types(&parts);
-        let own = parts.pattern(shown, true, &types);
-        let shape = parts.pattern(shown, false, &types);
+        let is_numbered =
+            parts.numbered().is_some_and(|(word, number)| self.has_many_numbers(word, number));
+        let own = parts.pattern(shown, true, is_numbered, &types);
+        let shape = parts.pattern(shown, false, is_numbered, &types);
         let mut all = Vec::with_capacity(3);
         if shape != own {
             all.push((
@@ -979,6 +988,24 @@ impl Site {
             is_kept
         });
         types
+    }
+
+    /// Whether this word stands before many numbers, of which this is one. Words of single files make room for others.
+    fn has_many_numbers(&mut self, word: u64, number: u64) -> bool {
+        let bit = 1 << (number % 64);
+        if let Some((_, seen)) = self.numbered.iter_mut().find(|(it, _)| *it == word) {
+            *seen |= bit;
+            return seen.count_ones() >= MANY_NUMBERS;
+        }
+        if self.numbered.len() == NUMBERED {
+            let Some(single) = self.numbered.iter().position(|(_, seen)| seen.count_ones() == 1)
+            else {
+                return false;
+            };
+            self.numbered.remove(single);
+        }
+        self.numbered.push((word, bit));
+        false
     }
 
     /// The branch of a pattern to which a URL belongs: those with the same value of the first segment that the pattern leaves open, as of a version.
