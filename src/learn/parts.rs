@@ -10,8 +10,10 @@ const MAX_PARTS: usize = 12;
 /// From this number of segments on, paths have the same shape.
 const MAX_DEPTH: usize = 10;
 
-/// The longest last segment that may be the name of a view.
+/// The longest last segment that may be the name of a view, and the longest word before a number.
 const MAX_WORD: usize = 16;
+/// The shortest word before a number without anything between them.
+const MIN_NUMBERED: usize = 4;
 /// Names that servers give the index page of a directory.
 const INDEX_PAGES: [&str; 9] = [
     "index.html",
@@ -45,6 +47,46 @@ const TYPE_PARAMETERS: [&str; 19] = [
     "r",
     "route",
     "task",
+    "view",
+];
+/// Segments that say the same, after the first one.
+const TYPE_SEGMENTS: [&str; 37] = [
+    "annotate",
+    "blame",
+    "blob",
+    "branches",
+    "changeset",
+    "commit",
+    "commits",
+    "compare",
+    "detail",
+    "details",
+    "diff",
+    "edit",
+    "file",
+    "history",
+    "info",
+    "issues",
+    "list",
+    "lists",
+    "log",
+    "login",
+    "patch",
+    "plain",
+    "print",
+    "profile",
+    "raw",
+    "refs",
+    "releases",
+    "rev",
+    "search",
+    "show",
+    "snapshot",
+    "space",
+    "src",
+    "tree",
+    "user",
+    "users",
     "view",
 ];
 /// The longest value of these.
@@ -96,12 +138,17 @@ impl Part<'_> {
         self.hash == other.hash
     }
 
-    /// A hash of name and value, if this is a parameter that says of which kind the page is, as `action=history`.
+    /// A hash of name and value, if this says of which kind the page is, as `action=history` or `/history/` do.
     pub(super) fn page_type(&self) -> Option<u64> {
-        let is_type = self.kind == PartKind::Parameter
-            && (1..=MAX_TYPE).contains(&self.value.len())
-            && TYPE_PARAMETERS.contains(&self.name)
-            && text_kind(self.value) == TextKind::Word;
+        let is_type = match self.kind {
+            PartKind::Host | PartKind::Segment(0) => false,
+            PartKind::Segment(_) => TYPE_SEGMENTS.contains(&self.value),
+            PartKind::Parameter => {
+                (1..=MAX_TYPE).contains(&self.value.len())
+                    && TYPE_PARAMETERS.contains(&self.name)
+                    && text_kind(self.value) == TextKind::Word
+            }
+        };
         is_type.then_some(self.hash)
     }
 
@@ -112,7 +159,9 @@ impl Part<'_> {
         let number = stem.find(|it: char| it.is_ascii_digit())?;
         let name = &stem[..number];
         let word = name.strip_suffix(is_separator).unwrap_or(name);
-        let is_word = (1..=MAX_WORD).contains(&word.len())
+        // Ids of letters and digits begin with a few letters, too.
+        let least = if word.len() < name.len() { 1 } else { MIN_NUMBERED };
+        let is_word = (least..=MAX_WORD).contains(&word.len())
             && word
                 .split('_')
                 .all(|it| !it.is_empty() && it.bytes().all(|it| it.is_ascii_alphabetic()));
@@ -417,6 +466,7 @@ impl<'a> Parts<'a> {
                     TextKind::Word if literal && place == 0 && !is_last => {
                         shape.push_str(part.value);
                     }
+                    _ if types.contains(&part.hash) => shape.push_str(part.value),
                     _ if !is_last => shape.push('*'),
                     _ if literal && text_kind(stem) == TextKind::Number => shape.push('#'),
                     _ => {

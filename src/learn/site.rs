@@ -946,7 +946,7 @@ impl Site {
         let is_numbered =
             parts.numbered().is_some_and(|(word, number)| self.has_many_numbers(word, number));
         let own = parts.pattern(shown, true, is_numbered, &types);
-        let shape = parts.pattern(shown, false, is_numbered, &types);
+        let shape = parts.pattern(shown, false, is_numbered, &[]);
         let mut all = Vec::with_capacity(3);
         if shape != own {
             all.push((
@@ -978,7 +978,7 @@ impl Site {
 
     /// What the parameters of a URL say of the kind of its page, if it is one of the first kinds of the site.
     fn page_types(&mut self, parts: &Parts<'_>) -> Vec<u64> {
-        let mut types: Vec<u64> = parts.parameters().filter_map(Part::page_type).collect();
+        let mut types: Vec<u64> = parts.list.iter().filter_map(Part::page_type).collect();
         types.retain(|it| {
             let is_known = self.page_types.contains(it);
             let is_kept = is_known || self.page_types.len() < PAGE_TYPES;
