@@ -169,7 +169,7 @@ impl Part<'_> {
         let has_number = |it: &&str| it.contains(|it: char| it.is_ascii_digit());
         let (numbers, words): (Vec<&str>, Vec<&str>) =
             stem[number..].split(is_separator).partition(has_number);
-        (is_word && words.len() <= numbers.len().min(2)).then_some(name)
+        (is_word && words.len() <= numbers.len() + 1).then_some(name)
     }
 }
 
@@ -597,6 +597,37 @@ pub(super) fn meaning(parameter: &str) -> Option<Meaning> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_before_numbers() {
+        let word = |path: &str| {
+            let url = Url::parse(&format!("https://example.org/{path}")).unwrap();
+            let parts = Parts::of(&url);
+            parts.segments().last().unwrap().numbered().map(str::to_owned)
+        };
+        for (path, found) in [
+            ("goods-17.html", "goods-"),
+            ("thread-17-1-2.html", "thread-"),
+            ("category-3-b1-min200-max1700-attr1.2-2-goods_id-DESC.html", "category-"),
+            ("shop/article_cat-3.html", "article_cat-"),
+            ("chapter12", "chapter"),
+            ("p-17", "p-"),
+        ] {
+            assert_eq!(word(path).as_deref(), Some(found), "{path}");
+        }
+        for path in [
+            "17.html",
+            "17-goods.html",
+            "goods.html",
+            "top-10-places-to-see.html",
+            "the-great-2-day-walk.html",
+            "abc12.html",
+            "x3f9a.html",
+            "goods-17/",
+        ] {
+            assert_eq!(word(path), None, "{path}");
+        }
+    }
 
     #[test]
     fn names_of_parameters() {

@@ -607,6 +607,43 @@ fn values_that_are_made_up_for_each_link_are_no_kinds_of_pages() {
     assert!(forms > 40, "{forms}");
 }
 
+/// Of 400 pages of the first kind 350 repeat others. Returns how many of a hundred more of each kind are deferred.
+fn deferred_of_kinds(address: impl Fn(&str, u32) -> String, kinds: [&str; 2]) -> [usize; 2] {
+    let mut learner = Learner::new(&[]);
+    for page in 0..400 {
+        let yielded = if page < 50 { Yielded::New } else { Yielded::KnownText };
+        judge(&mut learner, &address(kinds[0], page), Some(page % 50 + 1), yielded, None);
+    }
+    kinds.map(|kind| deferred(&mut learner, (1_000..1_100).map(|page| address(kind, page))))
+}
+
+#[test]
+fn kinds_of_pages_that_a_segment_names_have_a_yield_each() {
+    let address = |kind: &str, page: u32| format!("https://example.org/git/{kind}/name-of-{page}x");
+    let [diffs, files] = deferred_of_kinds(address, ["diff", "tree"]);
+    assert!(diffs > 40 && files == 0, "{diffs} {files}");
+    let [diffs, files] = deferred_of_kinds(address, ["some", "other"]);
+    assert!(diffs > 40 && files > 40, "words of no known meaning: {diffs} {files}");
+}
+
+#[test]
+fn words_before_many_numbers_have_a_yield_each() {
+    let address = |kind: &str, page: u32| format!("https://example.org/{kind}{page}.html");
+    let [brands, goods] = deferred_of_kinds(address, ["brand-", "goods-"]);
+    assert!(brands > 40 && goods < 20, "{brands} {goods}");
+    let [ids, others] = deferred_of_kinds(address, ["a", "b"]);
+    assert!(ids > 40 && others > 40, "ids begin with letters, too: {ids} {others}");
+    let each =
+        |_: &str, page: u32| format!("https://example.org/title{}-{page}.html", letters(page));
+    let [titles, _] = deferred_of_kinds(each, ["", ""]);
+    assert!(titles > 40, "words of single pages: {titles}");
+}
+
+/// A word for each number.
+fn letters(number: u32) -> String {
+    number.to_string().bytes().map(|digit| char::from(digit - b'0' + b'a')).collect()
+}
+
 #[test]
 fn parameters_may_be_separated_by_semicolons() {
     let of = |url: &str| Parts::of(&Url::parse(url).unwrap()).key;
