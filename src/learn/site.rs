@@ -998,7 +998,7 @@ impl Site {
             return seen.count_ones() >= MANY_NUMBERS;
         }
         if self.numbered.len() == NUMBERED {
-            let Some(single) = self.numbered.iter().position(|(_, seen)| seen.count_ones() == 1)
+            let Some(single) = self.numbered.iter().position(|(_, seen)| seen.is_power_of_two())
             else {
                 return false;
             };
