@@ -16,6 +16,7 @@ mod discuz;
 mod dokuwiki;
 mod ecshop;
 mod false_traps;
+mod forge;
 mod forums;
 mod four_sites;
 mod honest;

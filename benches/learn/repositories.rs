@@ -11,27 +11,27 @@ use crate::{
     world::{Answer, World},
 };
 
-const FILES: usize = 400;
+pub(crate) const FILES: usize = 400;
 const DIRECTORIES: usize = 25;
-const COMMITS: usize = 1_500;
+pub(crate) const COMMITS: usize = 1_500;
 const ARCHIVE: &str = "application/gzip";
-const NEWEST: usize = COMMITS - 1;
+pub(crate) const NEWEST: usize = COMMITS - 1;
 
 /// 400 files and 1,500 commits, each of which changed up to three files. The texts to be found are the newest version of each file and
 /// the message of each commit.
 #[derive(Debug)]
-struct Repository {
-    prose: Prose,
-    numbers: Numbers,
-    paths: Vec<String>,
-    hashes: Vec<String>,
+pub(crate) struct Repository {
+    pub(crate) prose: Prose,
+    pub(crate) numbers: Numbers,
+    pub(crate) paths: Vec<String>,
+    pub(crate) hashes: Vec<String>,
     commits: HashMap<String, usize>,
     /// The commits that changed a file, the oldest first; the first commit made all files.
-    changes: Vec<Vec<usize>>,
+    pub(crate) changes: Vec<Vec<usize>>,
 }
 
 impl Repository {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let words = Prose { language: Language::English, words: Vec::new() };
         let name = |kind: &str, it: usize| words.own_word(&mut Dice::of(&format!("{kind} {it}")));
         let path = |it: usize| {
@@ -71,26 +71,26 @@ impl Repository {
         Dice::of(&format!("blob {file} {}", self.version(file, commit))).hex(40)
     }
 
-    fn commit(&self, hash: Option<&str>) -> Option<usize> {
+    pub(crate) fn commit(&self, hash: Option<&str>) -> Option<usize> {
         match hash {
             None | Some("HEAD" | "refs/heads/master") => Some(NEWEST),
             Some(hash) => self.commits.get(hash).copied(),
         }
     }
 
-    fn file(&self, path: &str) -> Option<usize> {
+    pub(crate) fn file(&self, path: &str) -> Option<usize> {
         self.paths.iter().position(|it| it == path)
     }
 
     /// The files of a directory; of the root, all.
-    fn below(&self, directory: &str) -> Vec<usize> {
+    pub(crate) fn below(&self, directory: &str) -> Vec<usize> {
         let start = format!("{directory}/");
         (0..FILES)
             .filter(|it| directory.is_empty() || self.paths[*it].starts_with(&start))
             .collect()
     }
 
-    fn directories(&self) -> Vec<&str> {
+    pub(crate) fn directories(&self) -> Vec<&str> {
         let mut all: Vec<&str> = self.paths.iter().map(|it| directory(it)).collect();
         all.sort_unstable();
         all.dedup();
@@ -98,17 +98,17 @@ impl Repository {
     }
 
     /// What a commit changed in a file is the first sentence of its text.
-    fn text(&self, file: usize, commit: usize) -> String {
+    pub(crate) fn text(&self, file: usize, commit: usize) -> String {
         let version = self.version(file, commit);
         let changed = self.prose.teaser(&format!("line {file} {version}"));
         format!("<p>{changed}</p>{}", self.prose.paragraphs(&format!("file {file}"), 3))
     }
 
-    fn message(&self, commit: usize) -> String {
+    pub(crate) fn message(&self, commit: usize) -> String {
         self.prose.paragraphs(&format!("commit {commit}"), 1)
     }
 
-    fn subject(&self, commit: usize) -> String {
+    pub(crate) fn subject(&self, commit: usize) -> String {
         self.prose.title(&format!("commit {commit}"))
     }
 
@@ -120,13 +120,13 @@ impl Repository {
         format!("<p>diff {}</p>{}{}", self.paths[file], line("-", old), line("+", new))
     }
 
-    fn diffs(&self, old: usize, new: usize, shown: impl Fn(usize) -> bool) -> String {
+    pub(crate) fn diffs(&self, old: usize, new: usize, shown: impl Fn(usize) -> bool) -> String {
         let differ = |it: &usize| self.version(*it, old) != self.version(*it, new) && shown(*it);
         (0..FILES).filter(differ).map(|it| self.diff(it, old, new)).collect()
     }
 
     /// The page of a file, which is to be found in its newest version.
-    fn answer_file(&self, file: usize, commit: usize, html: String) -> Answer {
+    pub(crate) fn answer_file(&self, file: usize, commit: usize, html: String) -> Answer {
         let is_newest = self.version(file, commit) == self.version(file, NEWEST);
         if is_newest {
             self.numbers.answer(&format!("file {file}"), html)
@@ -135,19 +135,19 @@ impl Repository {
         }
     }
 
-    fn page(&self, title: &str, menu: &str, body: &str) -> String {
+    pub(crate) fn page(&self, title: &str, menu: &str, body: &str) -> String {
         page(&self.prose, title, &format!("<ul>{menu}</ul>{body}"), &[])
     }
 }
 
-fn changed(commit: usize) -> Vec<usize> {
+pub(crate) fn changed(commit: usize) -> Vec<usize> {
     let mut files = drawn(&format!("changes of {commit}"), 1 + commit % 3, FILES);
     files.sort_unstable();
     files.dedup();
     files
 }
 
-fn directory(path: &str) -> &str {
+pub(crate) fn directory(path: &str) -> &str {
     path.split_once('/').map_or("", |(directory, _)| directory)
 }
 

@@ -13,6 +13,7 @@ use crate::{
     dokuwiki::dokuwiki,
     ecshop::ecshop,
     false_traps::{Numbers, page, teaser, world},
+    forge::forge,
     forums::phpbb,
     honest::anchor,
     path_info::path_info,
@@ -35,7 +36,7 @@ pub(crate) fn worlds() -> impl Iterator<Item = World> {
         .into_iter()
         .map(|world| as_shipped(world()))
         .chain(open.into_iter().map(|world| without_robots_tags(world())))
-        .chain([ecshop(), path_info()])
+        .chain([ecshop(), path_info(), forge()])
 }
 
 /// A page that asks not to be indexed has no text that is to be found.
