@@ -165,11 +165,14 @@ impl Part<'_> {
             && word
                 .split('_')
                 .all(|it| !it.is_empty() && it.bytes().all(|it| it.is_ascii_alphabetic()));
+        if !is_word {
+            return None;
+        }
         // `top-10-places-to-see` is a title.
-        let has_number = |it: &&str| it.contains(|it: char| it.is_ascii_digit());
-        let (numbers, words): (Vec<&str>, Vec<&str>) =
-            stem[number..].split(is_separator).partition(has_number);
-        (is_word && words.len() <= numbers.len() + 1).then_some(name)
+        let has_number = |it: &str| it.contains(|it: char| it.is_ascii_digit());
+        let after = stem[number..].split(is_separator);
+        let more_words = after.fold(0, |more, it| if has_number(it) { more - 1 } else { more + 1 });
+        (more_words <= 1).then_some(name)
     }
 }
 
@@ -434,21 +437,16 @@ impl<'a> Parts<'a> {
         names
     }
 
-    /// The hashes of the word before the numbers of the last segment, and of all of it.
-    pub(super) fn numbered(&self) -> Option<(u64, u64)> {
+    /// The word before the numbers of the last segment, and the hashes of it and of the segment.
+    pub(super) fn numbered(&self) -> Option<(&str, [u64; 2])> {
         let last = self.segments().last()?;
-        Some((hash(last.numbered()?, 5), last.hash))
+        let word = last.numbered()?;
+        Some((word, [hash(word, 5), last.hash]))
     }
 
-    /// The pattern, in words: host, shape of the path with its first segment as it is if `literal` and with the word before the numbers of the last one if
-    /// `is_numbered`, and names of parameters, those of `types` with their values.
-    pub(super) fn pattern(
-        &self,
-        host: &str,
-        literal: bool,
-        is_numbered: bool,
-        types: &[u64],
-    ) -> String {
+    /// The pattern, in words: host, shape of the path with its first segment as it is if `literal`, `word` before the numbers of the last one, and names of
+    /// parameters, those of `types` with their values.
+    pub(super) fn pattern(&self, host: &str, literal: bool, word: &str, types: &[u64]) -> String {
         let mut shape = host.to_owned();
         let segments: Vec<_> = self.segments().collect();
         if self.repeats_segments() {
@@ -470,7 +468,7 @@ impl<'a> Parts<'a> {
                     _ if !is_last => shape.push('*'),
                     _ if literal && text_kind(stem) == TextKind::Number => shape.push('#'),
                     _ => {
-                        shape.push_str(part.numbered().filter(|_| is_numbered).unwrap_or_default());
+                        shape.push_str(word);
                         shape.push('*');
                     }
                 }

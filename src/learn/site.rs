@@ -943,10 +943,11 @@ impl Site {
         let is_trap_shaped =
             parts.repeats_segments() || parts.segments().count() > 10 || is_one_of_many;
         let types = self.page_types(&parts);
-        let is_numbered =
-            parts.numbered().is_some_and(|(word, number)| self.has_many_numbers(word, number));
-        let own = parts.pattern(shown, true, is_numbered, &types);
-        let shape = parts.pattern(shown, false, is_numbered, &[]);
+        let numbered = parts.numbered();
+        let word = numbered.filter(|(_, hashes)| self.has_many_numbers(*hashes));
+        let word = word.map_or("", |(word, _)| word);
+        let own = parts.pattern(shown, true, word, &types);
+        let shape = parts.pattern(shown, false, word, &[]);
         let mut all = Vec::with_capacity(3);
         if shape != own {
             all.push((
@@ -991,7 +992,7 @@ impl Site {
     }
 
     /// Whether this word stands before many numbers, of which this is one. Words of single files make room for others.
-    fn has_many_numbers(&mut self, word: u64, number: u64) -> bool {
+    fn has_many_numbers(&mut self, [word, number]: [u64; 2]) -> bool {
         let bit = 1 << (number % 64);
         if let Some((_, seen)) = self.numbered.iter_mut().find(|(it, _)| *it == word) {
             *seen |= bit;
