@@ -49,7 +49,7 @@ const TYPE_PARAMETERS: [&str; 19] = [
     "task",
     "view",
 ];
-/// Segments that say the same, after the first one.
+/// Segments that say the same, after the first one; sorted.
 const TYPE_SEGMENTS: [&str; 37] = [
     "annotate",
     "blame",
@@ -142,7 +142,7 @@ impl Part<'_> {
     pub(super) fn page_type(&self) -> Option<u64> {
         let is_type = match self.kind {
             PartKind::Host | PartKind::Segment(0) => false,
-            PartKind::Segment(_) => TYPE_SEGMENTS.contains(&self.value),
+            PartKind::Segment(_) => TYPE_SEGMENTS.binary_search(&self.value).is_ok(),
             PartKind::Parameter => {
                 (1..=MAX_TYPE).contains(&self.value.len())
                     && TYPE_PARAMETERS.contains(&self.name)
@@ -595,6 +595,11 @@ pub(super) fn meaning(parameter: &str) -> Option<Meaning> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn segments_that_name_kinds_are_sorted() {
+        assert!(TYPE_SEGMENTS.is_sorted());
+    }
 
     #[test]
     fn words_before_numbers() {
