@@ -116,7 +116,7 @@ pub(super) struct Host {
     /// URLs in a row that got no response.
     pub(super) failures: u32,
     pub(super) liveness: Liveness,
-    /// When it answered last since this start, or was resumed.
+    /// When its last response came since this start, or when it was resumed.
     pub(super) last_answer: Option<Instant>,
     /// Faults of this machine in a row at its requests.
     pub(super) faults: u32,
@@ -274,11 +274,12 @@ impl Host {
         Url::parse(&format!("{scheme}://{}{path}", self.name)).ok()
     }
 
-    /// It has answered. Returns whether URLs failed because it did not.
-    pub(super) fn answered(&mut self, now: Instant) -> bool {
+    /// It has answered, with a response at this instant or by breaking the connection, as a host that is about to stop may do. Returns
+    /// whether URLs failed because it did not.
+    pub(super) fn answered(&mut self, response: Option<Instant>) -> bool {
         let failures = std::mem::take(&mut self.failures);
         (self.liveness, self.faults) = (Liveness::Answers, 0);
-        self.last_answer = Some(now);
+        self.last_answer = response.or(self.last_answer);
         failures > 0
     }
 

@@ -869,7 +869,7 @@ impl Frontier {
             }
             // That says little about the network.
             RequestEnd::Broken => {
-                let failures = self.host_answered(id, now);
+                let failures = self.host_answered(id, None);
                 self.orders.extend(failures.map(Step::TakeBackFailures));
             }
             RequestEnd::Unanswered => self.not_answered(id, now),
@@ -882,7 +882,7 @@ impl Frontier {
     fn answered(&mut self, id: TaskId, now: Instant) {
         let running = self.running.get(&id).filter(|running| !running.goes_elsewhere);
         let host = running.map(|running| running.host);
-        let mut failures = self.host_answered(id, now);
+        let mut failures = self.host_answered(id, Some(now));
         if !self.network.is_suspicious() {
             self.network.answered(now);
             self.orders.extend(failures.map(Step::TakeBackFailures));
@@ -910,8 +910,9 @@ impl Frontier {
         }
     }
 
-    /// The host of this task has answered. If some of its URLs had failed because it did not, returns what is not to be counted.
-    fn host_answered(&mut self, id: TaskId, now: Instant) -> Option<FailuresSince> {
+    /// The host of this task has answered, at this instant if it was a response. If some of its URLs had failed because it did not, returns
+    /// what is not to be counted.
+    fn host_answered(&mut self, id: TaskId, response: Option<Instant>) -> Option<FailuresSince> {
         let running = self.running.get(&id).filter(|running| !running.goes_elsewhere)?;
         let (id, purpose) = (running.host, running.purpose);
         let host = self.hosts.get_mut(&id)?;
@@ -921,7 +922,7 @@ impl Frontier {
         }
         self.unresponsive.remove(id);
         let since = host.last_answer;
-        host.answered(now).then_some(FailuresSince { host: Some(id), since })
+        host.answered(response).then_some(FailuresSince { host: Some(id), since })
     }
 
     fn not_answered(&mut self, id: TaskId, now: Instant) {
@@ -1001,6 +1002,12 @@ impl Frontier {
                 entry.rank = rank;
                 self.ranks.insert((rank, host));
             }
+        } else if recorded.unanswered
+            && let Some((true, since)) = self.unresponsive.last_answer(host)
+        {
+            // It was suspended meanwhile, for failures of others of its URLs.
+            let lately = FailuresSince { host: Some(host), since };
+            self.orders.push_back(Step::TakeBackFailures(lately));
         }
         self.suspend_if_unresponsive(host, now);
         self.end_fetch(host, purpose, task, recorded.fetched);

@@ -2,6 +2,8 @@
 
 mod world;
 
+use std::net::Ipv4Addr;
+
 use proptest::{prelude::*, sample::select};
 
 use super::*;
@@ -199,18 +201,22 @@ fn a_host_that_stops_responding_gets_no_more_requests_than_were_in_flight() {
     );
 }
 
-/// Ends the next fetch, with or without an answer, and returns the orders that follow.
-fn fetch_once(world: &mut World, now: &mut Instant, answered: bool) -> Vec<Step> {
+const RESPONSE: RequestEnd = RequestEnd::Response(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)));
+
+/// Ends the next fetch in this way, and returns the orders that follow.
+fn fetch_once(world: &mut World, now: &mut Instant, end: RequestEnd) -> Vec<Step> {
     let task = world.fetched(*now);
-    let response = RequestEnd::Response(IpAddr::from([192, 0, 2, 1]));
-    let end = if answered { response } else { RequestEnd::Unanswered };
-    world.frontier.responded(task.id, end, *now);
-    world.state.dequeue(0, task.queued.seq);
-    let recorded = Recorded { unanswered: !answered, ..Recorded::default() };
-    world.frontier.recorded(&task, &recorded, *now);
+    let orders = end_fetch(world, &task, end, *now);
     *now += SECOND;
-    let orders = world.frontier.orders.drain(..);
-    orders.collect()
+    orders
+}
+
+fn end_fetch(world: &mut World, task: &Task, end: RequestEnd, now: Instant) -> Vec<Step> {
+    world.frontier.responded(task.id, end, now);
+    world.state.dequeue(0, task.queued.seq);
+    let recorded = Recorded { unanswered: end == RequestEnd::Unanswered, ..Recorded::default() };
+    world.frontier.recorded(task, &recorded, now);
+    world.frontier.orders.drain(..).collect()
 }
 
 #[test]
@@ -219,8 +225,8 @@ fn failures_are_taken_back_once_their_host_answers_again() {
     let mut world = World::new(Scenario { seeds: vec![(0, 0); 4], ..scenario });
     let mut now = Instant::now();
     let start = now;
-    let ends = [true, false, false, true];
-    let orders = ends.map(|answered| fetch_once(&mut world, &mut now, answered)).concat();
+    let ends = [RESPONSE, RequestEnd::Unanswered, RequestEnd::Unanswered, RESPONSE];
+    let orders = ends.map(|end| fetch_once(&mut world, &mut now, end)).concat();
     let since = FailuresSince { host: Some(HostId(0)), since: Some(start) };
     assert!(
         matches!(&*orders, [Step::TakeBackFailures(failures)] if *failures == since),
@@ -229,12 +235,48 @@ fn failures_are_taken_back_once_their_host_answers_again() {
 }
 
 #[test]
+fn failures_that_arrive_after_their_host_was_suspended_are_taken_back_too() {
+    let scenario = Scenario { obey_robots: false, delay: Duration::ZERO, ..two_hosts() };
+    let seeds = [vec![(0, 0); 3], vec![(1, 0); 3]].concat();
+    let mut world = World::new(Scenario { seeds, per_host: 2, ..scenario });
+    let mut now = Instant::now();
+    let since = FailuresSince { host: Some(HostId(0)), since: Some(now) };
+    let first = world.fetched(now);
+    end_fetch(&mut world, &first, RESPONSE, now);
+    let next = |_| match world.next(now) {
+        Step::Fetch(task) => Some(task),
+        _ => None,
+    };
+    let (of_first, of_second): (Vec<_>, Vec<_>) =
+        (0..4).map_while(next).partition(|task| task.queued.url.host == HostId(0));
+    now += SECOND;
+    // An outage, by the failures of one host.
+    for _ in 0..10 {
+        world.frontier.responded(of_first[0].id, RequestEnd::Unanswered, now);
+    }
+    while let Step::Probe(probe) = world.next(now) {
+        world.frontier.responded(probe.id, RequestEnd::Unanswered, now);
+        world.frontier.probed(&probe, now);
+    }
+    assert!(world.frontier.network.is_out());
+    // It was the fault of that host. Its other request is still in flight.
+    world.frontier.responded(of_second[0].id, RESPONSE, now);
+    let orders = world.frontier.orders.drain(..).collect::<Vec<_>>();
+    let is_meant = |step: &Step| matches!(step, Step::TakeBackFailures(it) if *it == since);
+    assert!(matches!(&*orders, [_, Step::Suspend(..), last] if is_meant(last)), "{orders:?}");
+    let orders = end_fetch(&mut world, &of_first[1], RequestEnd::Unanswered, now);
+    assert!(matches!(&*orders, [only] if is_meant(only)), "{orders:?}");
+}
+
+#[test]
 fn a_host_whose_last_urls_fail_is_asked_again_before_the_run_ends() {
     let scenario = Scenario { obey_robots: false, ..two_hosts() };
-    let mut world = World::new(Scenario { seeds: vec![(0, 0); 3], ..scenario });
+    let mut world = World::new(Scenario { seeds: vec![(0, 0); 4], ..scenario });
     let mut now = Instant::now();
     let start = now;
-    let orders = [true, false, false].map(|it| fetch_once(&mut world, &mut now, it)).concat();
+    // As it stops it breaks a connection, and no URL is to blame for that.
+    let ends = [RESPONSE, RequestEnd::Broken, RequestEnd::Unanswered, RequestEnd::Unanswered];
+    let orders = ends.map(|end| fetch_once(&mut world, &mut now, end)).concat();
     let (since, stopped) = (Some(start), SuspendCause::Stopped(2));
     let [Step::Suspend(HostId(0), cause), Step::TakeBackFailures(failures)] = &*orders else {
         panic!("{orders:?}")
