@@ -31,6 +31,8 @@ const TEASER: usize = 500;
 const MISNAMED: usize = 500;
 /// A container with more prose of its own is a text, and its page more than parts or entries; see [`is_of_parts`].
 const OWN_TEXT: usize = 600;
+/// So many paragraphs of prose in one container are a short text, if they are two fifths of the text outside of links.
+const PARAGRAPHS: usize = 3;
 /// On a page of parts, names are not believed from this part of the prose.
 const PARTS: usize = 7;
 /// A labelled box with less text needs no links in it to stand beside the text.
@@ -343,7 +345,7 @@ fn credible_hints(
             plain -= if hints[index] == Hint::None { 0 } else { free(&sum) };
         }
     }
-    let has_parts = is_of_parts(blocks, sums, shown, &hints, declared, kind);
+    let has_parts = is_of_parts(blocks, sums, shown, &hints, plain, declared, kind);
     ignore_builders(blocks, sums, shown, has_parts, &mut hints);
     let rest = sums[0].prose - comments - boilerplate;
     if kind != PageKind::List && !has_parts {
@@ -362,12 +364,13 @@ fn credible_hints(
 }
 
 /// Whether the page has no text of its own, but parts or entries, as a landing page does: it declares, names and shows no text, and nobody
-/// comments on it.
+/// comments on it. A short text is one if it is much of the text outside of links, in several paragraphs.
 fn is_of_parts(
     blocks: &[Block],
     sums: &[Sum],
     shown: &[Sum],
     hints: &[Hint],
+    plain: usize,
     declared: &Declared,
     kind: PageKind,
 ) -> bool {
@@ -377,7 +380,11 @@ fn is_of_parts(
     };
     let has_text = || {
         let own = own_prose(blocks, sums);
-        (0..blocks.len()).any(|block| hints[block] == Hint::None && own[block] >= OWN_TEXT)
+        let is_text = |block: usize| {
+            let is_much = own[block] >= LEAST && own[block] * 5 >= plain * 2;
+            own[block] >= OWN_TEXT || (is_much && paragraphs(blocks, sums, block) >= PARAGRAPHS)
+        };
+        (0..blocks.len()).any(|block| hints[block] == Hint::None && is_text(block))
     };
     matches!(kind, PageKind::Article | PageKind::List)
         && !declared.says(Declaration::Article)
@@ -385,6 +392,16 @@ fn is_of_parts(
         && !blocks.iter().any(is_of_readers)
         && !has_text()
         && named_body(blocks, hints, shown, shown).is_none()
+}
+
+/// How many paragraphs of prose are directly in a block.
+fn paragraphs(blocks: &[Block], sums: &[Sum], block: usize) -> usize {
+    let is_paragraph = |&index: &usize| {
+        blocks[index].parent == block
+            && blocks[index].kind == Kind::Paragraph
+            && sums[index].prose > 0
+    };
+    (block + 1..blocks[block].end).filter(is_paragraph).count()
 }
 
 /// Ignores names by which most of the prose of the page, of its named body or of its main content stands beside the text: page builders name every part a

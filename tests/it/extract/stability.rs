@@ -31,11 +31,15 @@ fn boilerplate() -> impl Strategy<Value = String> {
 
 #[test]
 fn teasers_above_and_below_a_short_text_are_not_part_of_it() {
-    let teaser = BOILERPLATE.iter().find(|block| block.contains("teaser")).unwrap();
-    for mut sample in samples() {
-        sample.around[0].insert_str(0, teaser);
-        sample.around[1].push_str(teaser);
-        assert_eq!(extract(&sample.markup()).text, sample.text(), "{}", sample.name);
+    let find = |word: &str| *BOILERPLATE.iter().find(|block| block.contains(word)).unwrap();
+    let (teaser, advertisement) = (find("teaser"), find("boat"));
+    for (above, below) in [(1, 1), (1, 2), (3, 3)] {
+        for mut sample in samples() {
+            let above = [&teaser.repeat(above), advertisement].concat();
+            sample.around[0].insert_str(0, &above);
+            sample.around[1].push_str(&teaser.repeat(below));
+            assert_eq!(extract(&sample.markup()).text, sample.text(), "{}", sample.name);
+        }
     }
 }
 
