@@ -1,4 +1,5 @@
-//! A configuration as it was read, and the checks of the whole: values that must fit together, and files that must exist.
+//! A configuration as it was read, and the checks that no type makes: values that must fit together or have a meaning elsewhere (names,
+//! patterns, headers), and files that must exist.
 
 use std::{
     fs,

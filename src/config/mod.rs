@@ -15,6 +15,8 @@
 //!    - `[learn]`: `Options` in `learn/mod.rs`, and the keys of its rules in `learn/rule.rs`
 //!    - `[[extract]]`: `Rules` in `extract/rules.rs`
 //!    - `[[seeds]]`: `Seed` and `Fields` (defaults) in `crawl/scope.rs`
+//!
+//!    The name of a new struct of a table goes into `in_plain_words` of `text.rs`, which makes error messages readable.
 //! 2. If its value can be wrong in a way that no type expresses, check it in `draft.rs`.
 //! 3. If it changes which URLs a run admits, add it to `admission` in `crawl/recorder/mod.rs`: then a continued run decides again about
 //!    the URLs that it skipped.
@@ -125,8 +127,7 @@ pub fn schema() -> Json {
     schema["properties"]["extract"]["items"]["required"] = json!(["site"]);
     let rule = &mut schema["properties"]["learn"]["properties"]["rules"]["items"];
     rule["required"] = json!(["site"]);
-    let parts = ["parameter", "segment", "host", "order", "tail"];
-    rule["oneOf"] = json!(parts.map(|part| json!({ "required": [part] })));
+    rule["oneOf"] = json!(learn::PART_KEYS.map(|part| json!({ "required": [part] })));
     schema
 }
 

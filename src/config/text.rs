@@ -1,7 +1,7 @@
 //! TOML that the user wrote, and errors that point into it: what is wrong with a piece of it, and what to write instead.
 //!
-//! There are three kinds of errors: text that is not TOML, a seed list without exactly one source, and a key or value that serde
-//! rejects.
+//! The errors of this file are: text that is not TOML, a seed list without exactly one source, and a key or value that serde
+//! rejects. `draft.rs` has those of the whole.
 
 use std::{io, ops::Range, path::PathBuf, sync::LazyLock};
 

@@ -259,7 +259,7 @@ impl Addresses {
         self.busy.entry(address).or_default().waiting.push_back(host);
     }
 
-    /// The host that has waited longest, if it need not wait any longer. Call it until it returns `None`: a released host may turn out
+    /// A host that need not wait any longer, of its address the one that has waited longest. Call it until it returns `None`: a released host may turn out
     /// to need no request.
     pub(super) fn release(&mut self) -> Option<HostId> {
         while let Some(&address) = self.freed.last() {

@@ -28,14 +28,14 @@ const MAX_NODES: usize = 200_000;
 /// Limit of the sum over all tags of the elements open at that tag, which a tag may have to search. Even a page with the maximal number
 /// of nodes stays far below it, unless it is nested as no real page is.
 const MAX_STEPS: usize = 64 * MAX_NODES;
-/// Limit of text, in bytes. Scripts and styles do not count, because they are left out.
+/// Limit of text, in bytes. Scripts and styles do not count, unless they have structured data.
 const MAX_TEXT: usize = 5 << 20;
 /// Bytes passed to the tokenizer at a time.
 const PIECE: usize = 16 << 10;
 
 /// Parses `text` up to the first exceeded limit, which is returned.
 ///
-/// Comments, scripts and styles are left out, and attributes that nothing here reads as well, unless `for_selectors`.
+/// Comments, styles and scripts without structured data are left out, and attributes that nothing here reads as well, unless `for_selectors`.
 pub(super) fn parse(text: &str, for_selectors: bool) -> (Html, Option<Truncation>) {
     let tokenizer = Tokenizer::new(Guard::new(for_selectors), TokenizerOpts::default());
     let input = BufferQueue::default();

@@ -184,7 +184,7 @@ pub enum Truncation {
     Depth,
     /// A tag had too many attributes.
     Attributes,
-    /// The page had too many elements.
+    /// The page had too many elements and pieces of text.
     Nodes,
     /// The page had too much text, or too many lines.
     Text,

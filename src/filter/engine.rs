@@ -157,7 +157,7 @@ impl<I: Index> Engine<I> {
         let Decided { verdict, facts, new, keys } = self.decide(digests, document)?;
         if !verdict.is_unique() {
             self.remember_alias(digests, document, &new, verdict, facts)?;
-            return Ok(self.change(verdict, facts));
+            return Ok(self.numbered(verdict, facts));
         }
         let representative = self.remember_representative(digests, document, new, facts)?;
         if let Some((article, keys)) = document.article.as_ref().zip(keys) {
@@ -165,7 +165,7 @@ impl<I: Index> Engine<I> {
             self.enter_article(self.next, &keys.own, self.window.articles());
         }
         let template = self.learn(document);
-        let change = self.change(Verdict::Unique, facts);
+        let change = self.numbered(Verdict::Unique, facts);
         Ok(Change { representative: Some(representative), template, ..change })
     }
 
@@ -197,7 +197,7 @@ impl<I: Index> Engine<I> {
         facts: Facts,
     ) -> Result<Change, D::Error> {
         self.advance(digests, at)?;
-        Ok(self.change(Verdict::Duplicate(found), facts))
+        Ok(self.numbered(Verdict::Duplicate(found), facts))
     }
 
     /// Decides whether a document is a duplicate of one in the window.
@@ -487,8 +487,8 @@ impl<I: Index> Engine<I> {
             && representative.is_some_and(|representative| representative.key != key)
     }
 
-    /// The nearest document that the rule accepts, of equally near ones the oldest: nearest by signature, or by fingerprint where the rule
-    /// compares nothing else.
+    /// The page whose article a document repeats. Without articles the nearest text that the rule accepts, of equally near ones the oldest:
+    /// nearest by signature, or by fingerprint where the rule compares nothing else.
     fn near<D: Digests>(
         &mut self,
         digests: &mut D,
@@ -700,7 +700,7 @@ impl<I: Index> Engine<I> {
     }
 
     /// Gives the document its number.
-    fn change(&mut self, verdict: Verdict, facts: Facts) -> Change {
+    fn numbered(&mut self, verdict: Verdict, facts: Facts) -> Change {
         let id = self.next;
         self.next = DocId(id.0 + 1);
         let judgement = Judgement { id, at: self.window.clock(), verdict, facts };

@@ -5,8 +5,8 @@
 //! duplicate's representative. An alias also leaves when `entries` newer ones exist (`Engine::horizon`).
 //!
 //! In a file (`state/`), `signatures` has the representatives, `digests` the digests of these and of aliases, and `documents` what is known of
-//! each document. A commit drops rows of `signatures` and `digests` that have left the window, and of `documents` unless a crawl keeps them
-//! for its report. `templates` does not depend on the window.
+//! each document. A commit drops rows that have left the window, also of `articles` and `keys`, and those of `documents` unless a crawl keeps
+//! them for its report. `templates` does not depend on the window.
 
 use std::{collections::BTreeSet, num::NonZeroU64, time::Duration};
 

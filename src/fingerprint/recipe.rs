@@ -51,7 +51,7 @@ impl Recipe {
     }
 
     /// The version of the recipe and the options that change fingerprints: `2:jieba:fold`, or `2:ngrams:keep` if traditional
-    /// characters are kept. Stored with fingerprints, beside the seed's id.
+    /// characters are kept. Stored with fingerprints.
     #[must_use]
     pub fn scheme(&self) -> String {
         let segment = match self.segment {
@@ -70,7 +70,7 @@ impl Default for Recipe {
     }
 }
 
-/// The seed of all hashes of a run. Anyone who knows it can forge texts with a chosen fingerprint, so it is never printed.
+/// The seed of the hash of features, which makes fingerprints of texts. Anyone who knows it can forge texts with a chosen fingerprint, so it is never printed.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(transparent)]
 pub struct HashSeed(pub u64);
@@ -108,7 +108,8 @@ impl fmt::Debug for HashSeed {
     expecting = r#"expected "secret", "public" or a number of 0 or more"#
 )]
 pub enum HashSeedChoice {
-    /// Drawn at random when a run begins, and kept in its state.
+    /// Drawn at random when a crawl begins, and kept in its state, unless the runs of `dedup.against` have one. Other commands use
+    /// [`HashSeed::PUBLIC`].
     #[default]
     Secret,
     /// [`HashSeed::PUBLIC`].

@@ -31,6 +31,7 @@ pub(crate) use exchange::{from_json, to_json};
 pub(crate) use known::{Known, LearntRule};
 use pattern_yield::{Chain, PatternKind, PatternYield};
 use rule::EVERYWHERE;
+pub(crate) use rule::PART_KEYS;
 pub use rule::{Counterparts, Only, Rule, RulePart};
 use site::{CANDIDATES, Pattern, Prediction, Site, Text};
 use trial::{CAREFUL, Repeats, Trial, upper_bound};
@@ -42,7 +43,7 @@ const MAX_BYTES: usize = 64 << 20;
 /// One in this many of the URLs that a rule defers is fetched all the same, up to [`FULL_RATE_SAMPLES`] of them, and then one in 64 times as many.
 const SAMPLE_ONE_IN: u64 = 50;
 const FULL_RATE_SAMPLES: u32 = 20;
-/// A text is new only if at least this many bytes of it, and an eighth, are in lines not seen before.
+/// A new text has new lines if at least this many bytes of it, and an eighth, are in lines not seen before.
 const MIN_NEW_BYTES: usize = 100;
 /// What is known of a site is saved after this many of its pages, and what is known of parameters after this many of all.
 const SAVED: u32 = 256;
@@ -457,6 +458,7 @@ impl Learner {
     /// How likely the next page of a group has a new text; less for a pattern that has fed many pages to itself.
     pub(crate) fn estimated_yield(&self, site: &str, group: u32) -> f32 {
         let Some(site) = self.sites.get(site) else { return 1.0 };
+        // Where a rule is wrong, a page that it would defer is a new text.
         let of_candidate = site.failure_rate(group);
         let of_pattern = || site.yields.get(&group).map(PatternYield::priority);
         of_candidate.or_else(of_pattern).unwrap_or(0.5)

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::parts::{Part, PartKind, Parts, hash};
 
+/// The keys of which a rule has one: what makes no difference.
+pub(crate) const PART_KEYS: [&str; 9] =
+    ["parameter", "segment", "host", "order", "index", "ending", "slash", "last", "tail"];
 /// The site of a rule that holds everywhere.
 pub(super) const EVERYWHERE: &str = "*";
 
@@ -381,9 +384,8 @@ impl Fields {
             self.tail.is_some(),
         ];
         if set.into_iter().filter(|is_set| *is_set).count() != 1 {
-            return Err(
-                "it needs exactly one of `parameter`, `segment`, `host`, `order`, `index`, `ending`, `slash`, `last` and `tail`".into(),
-            );
+            let (last, others) = PART_KEYS.split_last().expect("there are keys");
+            return Err(format!("it needs exactly one of `{}` and `{last}`", others.join("`, `")));
         }
         self.check_kind()?;
         let has_next = self.next.is_some();

@@ -1,8 +1,9 @@
 //! Writes the output files of a run: JSON lines, and WARC if configured.
 //!
-//! A new output format becomes a part of [`Outputs`]; the recorder writes to it (`crawl/recorder/record.rs`), `OUTPUTS` in
-//! `crawl/directory.rs` lists the names of its files, and `crawl/verify.rs` and `crawl/repair.rs` say how they are checked and mended. A format
-//! whose files end in a footer closes a file with each `sync`, because what a commit names must be complete.
+//! A new output format becomes a part of [`Outputs`]. Its key is in [`Options`], which `open_outputs` in `crawl/recorder/mod.rs` passes on;
+//! the recorder writes to it (`crawl/recorder/record.rs`); `OUTPUTS` in `crawl/directory.rs` lists the names of its files (files in a folder of
+//! their own are in `check_unclaimed` and `delete_run` there, as WARC is), and `crawl/verify.rs` and `crawl/repair.rs` say how they are checked and
+//! mended. A format whose files end in a footer closes a file with each `sync`, because what a commit names must be complete.
 //!
 //! Files only grow; a full one is followed by a new one (`parts.rs`). [`Outputs::sync`] returns how far each one is durable; the recorder commits these offsets together with the
 //! documents they belong to, and passes them to [`Outputs::open`] when the run continues, so that anything a killed process wrote
@@ -207,10 +208,10 @@ impl Outputs {
     }
 
     /// Sets the size at which files are full, and what becomes of them.
-    pub fn rotate(&mut self, options: Options) {
-        self.lines.iter_mut().for_each(|lines| lines.rotate(options));
+    pub fn set_rotation(&mut self, options: Options) {
+        self.lines.iter_mut().for_each(|lines| lines.set_rotation(options));
         if let Some(warc) = &mut self.warc {
-            warc.rotate(options);
+            warc.set_rotation(options);
         }
     }
 
@@ -295,7 +296,7 @@ pub enum VerdictName {
     Unique,
     /// Its body or text is equal to that of its match.
     Exact,
-    /// Its text is nearly equal to that of its match.
+    /// Its article or text is nearly equal to that of its match.
     Near,
 }
 

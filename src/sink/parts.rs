@@ -62,7 +62,7 @@ impl Parts {
         Ok(Self { directory, name, file, number, rotation, checksums, obsolete })
     }
 
-    pub(super) fn rotate(&mut self, rotation: Options) {
+    pub(super) fn set_rotation(&mut self, rotation: Options) {
         self.rotation = rotation;
     }
 

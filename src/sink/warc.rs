@@ -175,7 +175,7 @@ impl Warc {
         Ok(Self { directory, run, number, file, full, checksums, rotate_at: ROTATE_AT })
     }
 
-    pub(super) fn rotate(&mut self, options: Options) {
+    pub(super) fn set_rotation(&mut self, options: Options) {
         let size = options.rotate.as_u64();
         self.rotate_at = if size == 0 { ROTATE_AT } else { size.min(ROTATE_AT) };
     }

@@ -419,7 +419,7 @@ const _: () = assert_send::<DurableFilter>();
 
 #[cfg(test)]
 impl DurableFilter {
-    /// A filter over a state of its own, with a cache and bounds for tests.
+    /// A filter over a state of its own, with bounds for tests.
     pub(super) fn for_tests(
         state: State,
         options: &Options,

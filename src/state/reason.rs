@@ -1,5 +1,5 @@
 //! Why a known URL is not a page that was judged. The crawl decides the reason, and `crawl/recorder/record.rs` records it (`skip` or, for
-//! a URL that is not even queued, `add`); each variant of [`Reason`] names the function that decides.
+//! a URL that is not even queued, `add`; what is deferred `record_deferred` in `crawl/recorder/select.rs`); each variant of [`Reason`] names the function that decides.
 //!
 //! A new reason needs a variant with a new number here, in `ALL`, in `meaning`, in docs/formats.md, and in `next_step` of
 //! `report/warning.rs`. Then decide
@@ -110,7 +110,8 @@ pub enum Reason {
     Pending = 12,
     /// It is a sitemap: its URLs were taken from it. Decided by `receive` in `crawl/worker.rs`.
     Sitemap = 13,
-    /// A rule that was learnt says that it repeats a known page. Decided before each request: `defer_or_postpone` in `crawl/recorder/select.rs`.
+    /// A rule that was learnt says that it repeats a known page. Decided before each request: `defer_or_postpone` in `crawl/recorder/select.rs`, and
+    /// `release_late_of_host` for late URLs.
     Rule = 14,
     /// Its pattern gives too few new texts. Decided like [`Reason::Rule`].
     LowYield = 15,

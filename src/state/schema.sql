@@ -22,7 +22,7 @@ CREATE TABLE checksums (
     PRIMARY KEY (file, start)
 ) STRICT, WITHOUT ROWID;
 
--- Every document judged, by its number.
+-- Documents that were judged, by their numbers: all of a crawl, those in the window of a filter's state.
 CREATE TABLE documents (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL,                 -- the caller's id; the normal URL in a crawl

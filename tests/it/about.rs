@@ -2,7 +2,10 @@
 
 use std::{fs, path::Path};
 
-use pagesieve::config::{DEFAULT, schema};
+use pagesieve::{
+    config::{DEFAULT, schema},
+    learn::Rule,
+};
 use serde_json::Value;
 
 use crate::cli::{pagesieve, stdout};
@@ -111,6 +114,29 @@ fn the_schema_accepts_every_example() {
         "seeds = [{ sitemap = 'https://a.test/', scope = 'any', include = ['x'], max_depth = 1, tags = [] }]",
     ] {
         assert_eq!(wrong(keys), None, "{keys}");
+    }
+}
+
+#[test]
+fn the_schema_and_the_program_take_the_same_rules() {
+    let parts = [
+        "parameter = 'a'",
+        "segment = '/*'",
+        "host = 'b.test'",
+        "order = true",
+        "index = true",
+        "ending = true",
+        "slash = true",
+        "last = 'amp'",
+        "tail = 1",
+    ];
+    let two = parts.windows(2).map(|parts| parts.join(", "));
+    for part in parts.map(String::from).into_iter().chain(two).chain(["trials = 1".to_owned()]) {
+        let rule = format!("site = 'a.test', {part}");
+        let read = toml::from_str::<Rule>(&rule.replace(", ", "\n"));
+        let mismatch = wrong(&format!("learn = {{ rules = [{{ {rule} }}] }}"));
+        assert_eq!(read.is_ok(), parts.contains(&&*part), "{rule}: {read:?}");
+        assert_eq!(read.is_ok(), mismatch.is_none(), "{rule}: {mismatch:?}");
     }
 }
 

@@ -263,7 +263,7 @@ fn rotating(run: &Path, committed: &[Mark], compress: bool) -> Outputs {
     let mut outputs = Outputs::open(run, None, committed).unwrap();
     let mut options = Options::default();
     (options.rotate, options.compress) = (ByteSize::b(1), compress);
-    outputs.rotate(options);
+    outputs.set_rotation(options);
     outputs
 }
 
@@ -295,7 +295,7 @@ fn a_full_file_that_was_not_committed_is_the_current_one_again() {
             assert_eq!(duplicates(run), expected, "what was not committed is gone");
             outputs.write_duplicate(&duplicate(id, "x")).unwrap();
             if id < "c" {
-                outputs.rotate(Options::default());
+                outputs.set_rotation(Options::default());
             }
             expected.push(id.to_owned());
             let marks = outputs.sync().unwrap();

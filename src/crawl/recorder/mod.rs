@@ -1,8 +1,8 @@
 //! The only part that commits: judges pages in order of arrival, and records what became of every URL.
 //!
-//! The verdict, row, fingerprint, links and output lines of a page are one transaction, together with those of the other URLs of its
-//! batch. Output files are synced before the transaction that records their lengths, and cut to these lengths when the run continues. So
-//! nothing is lost or doubled, whenever the process ends. The recorder runs on a thread of its own and serves [`Request`]s.
+//! The verdict, row, fingerprint and links of a page are one transaction, together with those of the other URLs of its batch and with the
+//! lengths of the output files. These are synced before, and cut to these lengths when the run continues. So nothing is lost or doubled,
+//! whenever the process ends. The recorder runs on a thread of its own and serves [`Request`]s.
 //!
 //! A start opens the run directory, continues where an earlier start stopped, and queues the seeds. It also queues again what was skipped for
 //! reasons that no longer hold: URLs that the seeds, budgets, policies or limits admit now, hosts whose suspension has expired, and URLs that
@@ -219,7 +219,7 @@ pub struct Tally {
     pub fetched: u64,
     /// Unique pages.
     pub unique: u64,
-    /// Exact duplicates: pages with a known body or text.
+    /// Exact duplicates: pages with the body or text of a unique one.
     pub exact: u64,
     /// Near duplicates.
     pub near: u64,
@@ -376,8 +376,8 @@ impl Recorder {
         Ok(state.set_meta("index", self.filter.layout().to_string())?)
     }
 
-    /// Records whether duplicates are stored, for the report. Warns if earlier ones were not stored that would be now: a URL has only one
-    /// line, so they stay without their pages.
+    /// Records whether duplicates are stored, for the report. Warns if earlier ones were not stored that would be now: an
+    /// unchanged URL gets no second line, so they stay without their pages.
     fn warn_of_policy_change(&self) -> Result<(), CrawlError> {
         let dedup = &self.plan.dedup;
         let keeps = [dedup.same_site, dedup.cross_site].map(|policy| policy.store == Store::Keep);
@@ -684,7 +684,7 @@ fn open_outputs(plan: &Plan, state: &State) -> Result<Outputs, CrawlError> {
     let mut sink = Outputs::open(&plan.directory, run, &marks)?;
     let marks = sink.sync()?;
     keep_marks(state, &marks, &sink.take_checksums())?;
-    sink.rotate(plan.store);
+    sink.set_rotation(plan.store);
     Ok(sink)
 }
 

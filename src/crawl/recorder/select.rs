@@ -203,7 +203,7 @@ impl Recorder {
         task: &Arc<Task>,
     ) -> Result<Option<Update>, CrawlError> {
         let row = &task.queued.url;
-        // Seeds are always fetched, and so are late URLs that were released.
+        // Seeds are always fetched, and late URLs that were released are not late again.
         let is_exempt = row.kind != UrlKind::Page || self.never_defers(row.seed);
         if !self.selection.learns || is_exempt || self.urls.depth(row.id)? == 0 {
             return Ok(None);
@@ -243,7 +243,8 @@ impl Recorder {
         self.record_skipped(row, &Skipped::new(reason, None, Some(why)))
     }
 
-    /// Releases late URLs of hosts whose other URLs are done: of this host, and of hosts that got new late URLs.
+    /// Releases late URLs of hosts whose other URLs are done: of this host, and of hosts that got new late URLs. From time to time, and when
+    /// nothing else is queued, also queues deferred URLs again of which something else is known by now.
     pub(super) fn release_late(&mut self, host: HostId) -> Result<(), CrawlError> {
         if !self.selection.learns {
             return Ok(());
