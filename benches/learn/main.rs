@@ -20,6 +20,7 @@ mod forge;
 mod forums;
 mod four_sites;
 mod honest;
+mod joomla;
 mod junk;
 #[path = "../measure/numbers.rs"]
 mod numbers;
@@ -41,6 +42,7 @@ mod target;
 mod texts;
 mod traps;
 mod wiki;
+mod woocommerce;
 mod world;
 
 use std::{env, path::PathBuf, sync::Arc};

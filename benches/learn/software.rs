@@ -16,12 +16,14 @@ use crate::{
     forge::forge,
     forums::phpbb,
     honest::anchor,
+    joomla::joomla,
     path_info::path_info,
     prose::{Dice, Language, Prose},
     repositories,
     serve::Reply,
     target::Target,
     wiki::mediawiki,
+    woocommerce::woocommerce,
     world::{Answer, World},
 };
 
@@ -30,13 +32,21 @@ pub(crate) const NOFOLLOW: &str = "<meta name=\"robots\" content=\"noindex,nofol
 
 /// The worlds.
 pub(crate) fn worlds() -> impl Iterator<Item = World> {
-    let shipped = [mediawiki, opencart, phpbb, discuz, wordpress];
-    let open = [mediawiki, dokuwiki, discuz, wordpress, repositories::gitweb, repositories::cgit];
+    let shipped = [mediawiki, opencart, phpbb, discuz, wordpress, woocommerce];
+    let open = [
+        mediawiki,
+        dokuwiki,
+        discuz,
+        wordpress,
+        woocommerce,
+        repositories::gitweb,
+        repositories::cgit,
+    ];
     shipped
         .into_iter()
         .map(|world| as_shipped(world()))
         .chain(open.into_iter().map(|world| without_robots_tags(world())))
-        .chain([ecshop(), path_info(), forge()])
+        .chain([ecshop(), path_info(), forge(), joomla()])
 }
 
 /// A page that asks not to be indexed has no text that is to be found.
