@@ -401,7 +401,8 @@ impl<'a> Parts<'a> {
     /// page is.
     pub(super) fn view(&self, types: &[u64]) -> Option<String> {
         self.parameters().next()?;
-        let mut view = "*".to_owned();
+        let mut view = String::with_capacity(64);
+        view.push('*');
         for part in self.segments().take(MAX_DEPTH) {
             let is_word = text_kind(part.value) == TextKind::Word;
             view.push('/');
@@ -444,12 +445,20 @@ impl<'a> Parts<'a> {
         Some((word, [hash(word, 5), last.hash]))
     }
 
-    /// The pattern, in words: host, shape of the path with its first segment as it is if `literal`, `word` before the numbers of the last one, and names of
-    /// parameters, those of `types` with their values.
-    pub(super) fn pattern(&self, host: &str, literal: bool, word: &str, types: &[u64]) -> String {
-        let mut shape = host.to_owned();
+    /// The pattern, in words: host, shape of the path, unless segments repeat, and `word` before the numbers of the last one. The exact
+    /// pattern has the first segment as it is, and names of parameters, those of `types` with their values.
+    pub(super) fn pattern(
+        &self,
+        host: &str,
+        repeats: bool,
+        types: Option<&[u64]>,
+        word: &str,
+    ) -> String {
+        let (literal, types) = (types.is_some(), types.unwrap_or_default());
+        let mut shape = String::with_capacity(64);
+        shape.push_str(host);
         let segments: Vec<_> = self.segments().collect();
-        if self.repeats_segments() {
+        if repeats {
             shape.push_str("/…repeated…");
         } else if segments.len() > MAX_DEPTH {
             shape.push_str("/…deep…");

@@ -364,15 +364,15 @@ impl Site {
         parts: &Parts<'_>,
         all: &[PartClass<'_, '_>],
         part_class: &PartClass<'_, '_>,
-    ) -> Vec<(u32, Test)> {
+    ) -> [Option<(u32, Test)>; 3] {
         let part = part_class.part;
         let plain = Self::candidate_of(parts, part);
         let place = match part.kind {
             PartKind::Parameter => {
                 // Where it makes no difference at all, that of each kind is not asked for.
-                let most = if self.is_accepted(plain) { 1 } else { 2 };
-                let all = Self::plain_candidates(parts, part).take(most);
-                return all.map(|it| (it, self.test_of(it, part))).collect();
+                let of_kind = kind_id(parts, part).filter(|_| !self.is_accepted(plain));
+                let tested = |it| (it, self.test_of(it, part));
+                return [Some(tested(plain)), of_kind.map(tested), None];
             }
             PartKind::Host => 0,
             PartKind::Segment(place) => u64::from(place) + 1,
@@ -408,11 +408,12 @@ impl Site {
         let (test, state) = (if is_supported { PARALLEL } else { SAFE }, state as u64);
         let next = parts.segments().nth(usize::try_from(place).unwrap_or(0));
         let next = next.map_or(0, |part| hash(part.value, 0));
-        vec![
+        [
             (plain, self.test_of(plain, part)),
             (candidate_id(&[3, place, prefix, state]), test),
             (candidate_id(&[4, place, prefix, state, next, hash(part.value, 0)]), test),
         ]
+        .map(Some)
     }
 
     /// How much evidence is needed to leave out this part everywhere.
@@ -509,7 +510,7 @@ impl Site {
         }
         let mut changed = false;
         let plain = Self::candidate_of(parts, part);
-        for (number, test) in self.candidates_of(parts, all, part_class) {
+        for (number, test) in self.candidates_of(parts, all, part_class).into_iter().flatten() {
             if part.kind == PartKind::Parameter && number != plain && self.is_accepted(plain) {
                 break;
             }
@@ -862,18 +863,19 @@ impl Site {
                 continue;
             }
             let all = self.candidates_of(&parts, &part_classes, part_class);
-            if let Some((rule, _)) = all.iter().find(|(it, _)| self.is_accepted(*it)) {
-                return Prediction::Repeats(*rule);
+            let all = || all.iter().flatten().map(|it| it.0);
+            if let Some(rule) = all().find(|it| self.is_accepted(*it)) {
+                return Prediction::Repeats(rule);
             }
             // The most special one with some evidence says how likely it is.
-            let known = all.iter().rev().find_map(|(it, _)| {
-                let candidate = self.candidates.get(it).filter(|it| it.trial.n >= 4)?;
-                Some((candidate.trial.failure_rate(), all.last().map_or(*it, |last| last.0)))
+            let known = all().rev().find_map(|it| {
+                let candidate = self.candidates.get(&it).filter(|it| it.trial.n >= 4)?;
+                Some((candidate.trial.failure_rate(), all().next_back().unwrap_or(it)))
             });
             if let Some((failure_rate, special)) = known
                 && failure_rate < best.map_or(0.6, |best| best.0)
             {
-                let general = all.iter().rev().nth(1).map_or(special, |it| it.0);
+                let general = all().rev().nth(1).unwrap_or(special);
                 best = Some((failure_rate, special, general));
             }
         }
@@ -940,15 +942,15 @@ impl Site {
         }
         let is_one_of_many = self.hosts.len() >= MANY_HOSTS && !self.hosts[..2].contains(&name);
         let shown = if is_one_of_many { "*" } else { host };
-        let is_trap_shaped =
-            parts.repeats_segments() || parts.segments().count() > 10 || is_one_of_many;
+        let repeats = parts.repeats_segments();
+        let is_trap_shaped = repeats || parts.segments().count() > 10 || is_one_of_many;
         let types = self.page_types(&parts);
         let numbered = parts.numbered();
         let word = numbered.filter(|(_, hashes)| self.has_many_numbers(*hashes));
         let word = word.map_or("", |(word, _)| word);
-        let own = parts.pattern(shown, true, word, &types);
-        let shape = parts.pattern(shown, false, word, &[]);
-        let mut all = Vec::with_capacity(3);
+        let own = parts.pattern(shown, repeats, Some(&types), word);
+        let shape = parts.pattern(shown, repeats, None, word);
+        let mut all = Vec::with_capacity(4);
         if shape != own {
             all.push((
                 shape,
