@@ -42,6 +42,7 @@ mod texts;
 mod traps;
 mod wiki;
 mod world;
+mod xenforo;
 
 use std::{env, path::PathBuf, sync::Arc};
 

@@ -23,6 +23,7 @@ use crate::{
     target::Target,
     wiki::mediawiki,
     world::{Answer, World},
+    xenforo::xenforo,
 };
 
 pub(crate) const NOINDEX: &str = "<meta name=\"robots\" content=\"noindex\">";
@@ -36,7 +37,7 @@ pub(crate) fn worlds() -> impl Iterator<Item = World> {
         .into_iter()
         .map(|world| as_shipped(world()))
         .chain(open.into_iter().map(|world| without_robots_tags(world())))
-        .chain([ecshop(), path_info(), forge()])
+        .chain([ecshop(), path_info(), forge(), xenforo()])
 }
 
 /// A page that asks not to be indexed has no text that is to be found.
