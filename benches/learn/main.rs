@@ -27,6 +27,9 @@ mod path_info;
 #[path = "../measure/process.rs"]
 mod process;
 mod prose;
+mod redmine;
+mod redmine_issues;
+mod redmine_versions;
 mod repositories;
 mod run;
 #[path = "../measure/serve.rs"]

@@ -18,6 +18,7 @@ use crate::{
     honest::anchor,
     path_info::path_info,
     prose::{Dice, Language, Prose},
+    redmine::redmine,
     repositories,
     serve::Reply,
     target::Target,
@@ -37,7 +38,7 @@ pub(crate) fn worlds() -> impl Iterator<Item = World> {
         .into_iter()
         .map(|world| as_shipped(world()))
         .chain(open.into_iter().map(|world| without_robots_tags(world())))
-        .chain([ecshop(), path_info(), forge(), xenforo()])
+        .chain([ecshop(), path_info(), forge(), xenforo(), redmine()])
 }
 
 /// A page that asks not to be indexed has no text that is to be found.
