@@ -28,6 +28,9 @@ mod path_info;
 #[path = "../measure/process.rs"]
 mod process;
 mod prose;
+mod redmine;
+mod redmine_issues;
+mod redmine_versions;
 mod repositories;
 mod run;
 #[path = "../measure/serve.rs"]
@@ -44,6 +47,7 @@ mod traps;
 mod wiki;
 mod woocommerce;
 mod world;
+mod xenforo;
 
 use std::{env, path::PathBuf, sync::Arc};
 

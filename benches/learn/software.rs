@@ -19,12 +19,14 @@ use crate::{
     joomla::joomla,
     path_info::path_info,
     prose::{Dice, Language, Prose},
+    redmine::redmine,
     repositories,
     serve::Reply,
     target::Target,
     wiki::mediawiki,
     woocommerce::woocommerce,
     world::{Answer, World},
+    xenforo::xenforo,
 };
 
 pub(crate) const NOINDEX: &str = "<meta name=\"robots\" content=\"noindex\">";
@@ -46,7 +48,7 @@ pub(crate) fn worlds() -> impl Iterator<Item = World> {
         .into_iter()
         .map(|world| as_shipped(world()))
         .chain(open.into_iter().map(|world| without_robots_tags(world())))
-        .chain([ecshop(), path_info(), forge(), joomla()])
+        .chain([ecshop(), path_info(), forge(), joomla(), xenforo(), redmine()])
 }
 
 /// A page that asks not to be indexed has no text that is to be found.
