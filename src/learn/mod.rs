@@ -417,13 +417,10 @@ impl Learner {
                 );
             }
         }
-        let (mut late, mut is_known, mut still_yields) = (None, false, false);
+        let (mut late, mut is_known) = (None, false);
         for Pattern { number, text, kind } in known.patterns(url) {
             let Some(pattern_yield) = known.yields.get(&number) else { continue };
             let is_open = kind == PatternKind::Exact && known.is_in_open_branch(url, number);
-            if kind == PatternKind::Broad && still_yields {
-                continue;
-            }
             let sample_interval = if is_open {
                 pattern_yield.self_link_interval(kind)
             } else {
@@ -437,9 +434,8 @@ impl Learner {
             if late.is_none() && !is_known && pattern_yield.is_late(kind) {
                 late = Some(number);
             }
-            // A wider pattern makes nothing late if something is known of the URL's own, and ends nothing as long as that yields new texts.
+            // A wider pattern only counts as long as nothing is known of the URL's own.
             is_known |= kind == PatternKind::Exact;
-            still_yields |= kind == PatternKind::Exact && pattern_yield.still_yields();
         }
         match prediction {
             Prediction::Perhaps(special, general) => {
