@@ -417,15 +417,16 @@ impl Learner {
                 );
             }
         }
-        let (mut late, mut is_known) = (None, false);
+        let (mut late, mut is_known, mut is_open) = (None, false, false);
         for Pattern { number, text, kind } in known.patterns(url) {
             let Some(pattern_yield) = known.yields.get(&number) else { continue };
-            let is_open = kind == PatternKind::Exact && known.is_in_open_branch(url, number);
-            let sample_interval = if is_open {
-                pattern_yield.self_link_interval(kind)
-            } else {
-                pattern_yield.sample_interval(kind)
-            };
+            is_open |= kind == PatternKind::Exact && known.is_in_open_branch(url, number);
+            let sample_interval =
+                if is_open && matches!(kind, PatternKind::Exact | PatternKind::Broad) {
+                    pattern_yield.self_link_interval(kind)
+                } else {
+                    pattern_yield.sample_interval(kind)
+                };
             if sample_interval > 1
                 && !(chance / SAMPLE_ONE_IN).is_multiple_of(u64::from(sample_interval))
             {

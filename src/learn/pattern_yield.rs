@@ -239,9 +239,17 @@ impl PatternYield {
 
     /// Whether a branch of a pattern gives new texts, although the pattern may not.
     pub(super) fn still_yields(&self) -> bool {
-        self.fetched >= BRANCH_PAGES
-            && self.share() > MIN_BRANCH_YIELD
-            && self.misses < MAX_BRANCH_MISSES
+        !self.is_unknown() && self.has_yielded() && self.misses < MAX_BRANCH_MISSES
+    }
+
+    /// Whether too few pages of a branch are known.
+    pub(super) fn is_unknown(&self) -> bool {
+        self.fetched < BRANCH_PAGES
+    }
+
+    /// Whether enough of all pages had new texts.
+    pub(super) fn has_yielded(&self) -> bool {
+        self.share() > MIN_BRANCH_YIELD
     }
 
     /// Whether mostly pages of the pattern itself lead to its pages.

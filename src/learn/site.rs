@@ -888,18 +888,8 @@ impl Site {
         }) {
             best = Some((0.0, worst, worst));
         }
-        let respelt = spellings(&parts, key).find_map(|(class, spelling)| {
-            let known = self.classes.get(class).filter(|it| it.members > 0)?;
-            spelt_otherwise(known.value, spelling)
-        });
-        if let Some(number) = respelt.map(|part| part.candidate_id()) {
-            return if self.is_accepted(number) {
-                Prediction::Repeats(number)
-            } else {
-                Prediction::Perhaps(number, number)
-            };
-        }
-        if let Some(prediction) = self.predict_last_word(&parts, key) {
+        let respelt = || self.predict_respelt(&parts, key);
+        if let Some(prediction) = respelt().or_else(|| self.predict_last_word(&parts, key)) {
             return prediction;
         }
         for (length, class) in suffix_keys(&parts) {
@@ -912,6 +902,20 @@ impl Site {
             }
         }
         best.map_or(Prediction::Open, |(_, special, general)| Prediction::Perhaps(special, general))
+    }
+
+    /// The same of a URL that is spelt differently from a known one.
+    fn predict_respelt(&self, parts: &Parts<'_>, key: u64) -> Option<Prediction> {
+        let respelt = spellings(parts, key).find_map(|(class, spelling)| {
+            let known = self.classes.get(class).filter(|it| it.members > 0)?;
+            spelt_otherwise(known.value, spelling)
+        });
+        let number = respelt?.candidate_id();
+        Some(if self.is_accepted(number) {
+            Prediction::Repeats(number)
+        } else {
+            Prediction::Perhaps(number, number)
+        })
     }
 
     /// The same by the last segment, if a rule leaves it out: perhaps the page without it is found before this one is asked for.
@@ -1012,7 +1016,7 @@ impl Site {
     }
 
     /// The branch of a pattern to which a URL belongs: those with the same value of the first segment that the pattern leaves open, as of a version.
-    fn branch(&self, url: &Url, pattern: u32) -> Option<u32> {
+    fn branch(&self, url: &Url, pattern: u32) -> Option<(u32, TextKind)> {
         if self.yields.get(&pattern)?.fetched < BRANCHED {
             return None;
         }
@@ -1021,7 +1025,7 @@ impl Site {
         let place = usize::from(is_literal);
         let value = segments().nth(place)?;
         segments().nth(place + 1)?;
-        Some(candidate_id(&[13, pattern.into(), hash(value, 0)]))
+        Some((candidate_id(&[13, pattern.into(), hash(value, 0)]), text_kind(value)))
     }
 
     /// Counts a page for a pattern, and for its branch if the pattern is exact. Returns whether more of either is wanted than before.
@@ -1036,17 +1040,22 @@ impl Site {
         if kind != PatternKind::Exact {
             return is_wanted;
         }
-        let Some(branch) = self.branch(url, pattern) else { return is_wanted };
+        let Some((branch, _)) = self.branch(url, pattern) else { return is_wanted };
         let branch = self.yields.entry(branch).or_default();
         let before = branch.still_yields();
         branch.add(yielded, kind, chain);
         is_wanted || branch.still_yields() && !before
     }
 
-    /// Whether the branch of an exact pattern to which a URL belongs still yields.
+    /// Whether the branch of an exact pattern to which a URL belongs still yields. If the branch is new and a word, as the name of a project, it does if the
+    /// pattern did; there is no end of numbers and ids.
     pub(super) fn is_in_open_branch(&self, url: &Url, pattern: u32) -> bool {
-        let branch = self.branch(url, pattern).and_then(|it| self.yields.get(&it));
-        branch.is_some_and(PatternYield::still_yields)
+        let Some((branch, value)) = self.branch(url, pattern) else { return false };
+        let known = self.yields.get(&branch);
+        if value == TextKind::Word && known.is_none_or(PatternYield::is_unknown) {
+            return self.yields.get(&pattern).is_some_and(PatternYield::has_yielded);
+        }
+        known.is_some_and(PatternYield::still_yields)
     }
 
     /// Links in a row within its pattern that led to a page.
