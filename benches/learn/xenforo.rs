@@ -346,10 +346,8 @@ impl Forum {
             + &item(format!("#{}", place + 1), &self.permalink(post));
         if place > 0 && dice.roll(3) == 0 {
             let quoted = Board::id(topic, dice.roll(place));
-            let text = self.board.text(quoted);
-            let begin = text.split_inclusive(". ").next().unwrap_or_default();
             html += &item("said:", &to("/goto/post").with("id", quoted));
-            html += &format!("<blockquote>{begin}</blockquote>");
+            html += &format!("<blockquote>{}</blockquote>", self.begin(quoted));
         }
         html += &self.board.text(post);
         if dice.roll(6) == 0 {
@@ -427,7 +425,9 @@ impl Forum {
             }
             Some(&"recent-content") => mine
                 .take(15)
-                .map(|it| item(self.board.title(it), &self.thread(it, "")) + &self.begin(it))
+                .map(|it| {
+                    item(self.board.title(it), &self.thread(it, "")) + &self.begin(Board::id(it, 0))
+                })
                 .collect(),
             Some(&"about") => ["trophies", "following", "followers"]
                 .map(|it| item(it, &self.member(user, it)))
@@ -438,9 +438,10 @@ impl Forum {
         body
     }
 
-    fn begin(&self, topic: usize) -> String {
-        let text = self.board.text(Board::id(topic, 0));
-        text.split_inclusive(". ").next().unwrap_or_default().to_owned()
+    /// The first sentence of a post.
+    fn begin(&self, post: usize) -> String {
+        let text = self.board.text(post);
+        text.split_inclusive(". ").next().unwrap_or_default().to_owned() + "</p>"
     }
 
     /// Fifteen events before one; older ones have a link of their own as long as there are some.
@@ -451,7 +452,7 @@ impl Forum {
             let topic = drawn(&format!("event {event} of {}", own.path), 1, TOPICS)[0];
             body += &self.by(starter(topic));
             body += &item(self.board.title(topic), &self.permalink(last_post(topic)));
-            body += &self.begin(topic);
+            body += &self.begin(last_post(topic));
         }
         if before > 15 {
             body += &item("Show older items", &own.clone().with("before_id", before - 15));
