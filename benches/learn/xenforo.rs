@@ -346,10 +346,8 @@ impl Forum {
             + &item(format!("#{}", place + 1), &self.permalink(post));
         if place > 0 && dice.roll(3) == 0 {
             let quoted = Board::id(topic, dice.roll(place));
-            let text = self.board.text(quoted);
-            let begin = text.split_inclusive(". ").next().unwrap_or_default();
             html += &item("said:", &to("/goto/post").with("id", quoted));
-            html += &format!("<blockquote>{begin}</blockquote>");
+            html += &format!("<blockquote>{}</blockquote>", self.begin(quoted));
         }
         html += &self.board.text(post);
         if dice.roll(6) == 0 {
@@ -408,39 +406,46 @@ impl Forum {
             + &shown.iter().map(|it| self.by(it + 1)).collect::<String>()
     }
 
-    /// A short profile, or one of its tabs.
+    /// A short profile, or one of its tabs, which a page has alone.
     fn profile(&self, asked: &Target, user: usize, rest: &[&str]) -> String {
         let mut dice = Dice::of(&format!("member {user}"));
-        let mut body = ["Messages", "Reaction score", "Points", "Joined"]
-            .map(|it| format!("<p>{it} {}</p>", dice.roll(9_000)))
-            .concat();
-        for tab in ["", "latest-activity", "recent-content", "about"] {
-            body += &item(tab, &self.member(user, tab));
-        }
-        let find = to("/search/member").with("user_id", user);
-        body += &item("Find all content", &find);
-        body += &item("Find all threads", &find.with("content", "thread"));
-        let mine = (0..TOPICS).filter(|it| starter(*it) == user);
-        body += &match rest.first() {
+        match rest.first() {
             Some(&"latest-activity") => {
                 self.activity(asked, &self.member(user, "latest-activity"), 30)
             }
-            Some(&"recent-content") => mine
+            Some(&"recent-content") => (0..TOPICS)
+                .filter(|it| starter(*it) == user)
                 .take(15)
-                .map(|it| item(self.board.title(it), &self.thread(it, "")) + &self.begin(it))
+                .map(|it| {
+                    let begin = self.begin(Board::id(it, 0));
+                    item(self.board.title(it), &self.thread(it, "")) + &begin
+                })
                 .collect(),
-            Some(&"about") => ["trophies", "following", "followers"]
-                .map(|it| item(it, &self.member(user, it)))
-                .concat(),
+            Some(&"about") => {
+                let tabs = ["trophies", "following", "followers"];
+                let signature = self.board.prose.teaser(&format!("signature of {user}"));
+                let signature = if dice.roll(3) == 0 { &*signature } else { "" };
+                tabs.map(|it| item(it, &self.member(user, it))).concat() + signature
+            }
             Some(_) => NOTHING.to_owned(),
-            None => format!("<p>{}</p>", self.board.prose.teaser(&format!("about {user}"))),
-        };
-        body
+            None => {
+                let find = to("/search/member").with("user_id", user);
+                ["Messages", "Reaction score", "Points", "Joined"]
+                    .map(|it| format!("<p>{it} {}</p>", dice.roll(9_000)))
+                    .concat()
+                    + &["", "latest-activity", "recent-content", "about"]
+                        .map(|it| item(it, &self.member(user, it)))
+                        .concat()
+                    + &item("Find all content", &find)
+                    + &item("Find all threads", &find.with("content", "thread"))
+            }
+        }
     }
 
-    fn begin(&self, topic: usize) -> String {
-        let text = self.board.text(Board::id(topic, 0));
-        text.split_inclusive(". ").next().unwrap_or_default().to_owned()
+    /// The first sentence of a post.
+    fn begin(&self, post: usize) -> String {
+        let text = self.board.text(post);
+        text.split_inclusive(". ").next().unwrap_or_default().to_owned() + "</p>"
     }
 
     /// Fifteen events before one; older ones have a link of their own as long as there are some.
@@ -451,7 +456,7 @@ impl Forum {
             let topic = drawn(&format!("event {event} of {}", own.path), 1, TOPICS)[0];
             body += &self.by(starter(topic));
             body += &item(self.board.title(topic), &self.permalink(last_post(topic)));
-            body += &self.begin(topic);
+            body += &self.begin(last_post(topic));
         }
         if before > 15 {
             body += &item("Show older items", &own.clone().with("before_id", before - 15));
