@@ -580,6 +580,33 @@ fn deferred(learner: &mut Learner, urls: impl Iterator<Item = String>) -> usize 
 }
 
 #[test]
+fn new_branches_with_names_are_tried_although_what_is_above_them_gives_little() {
+    let mut learner = Learner::new(&[]);
+    let file = |project: &str, file: u32| {
+        format!("http://a.test/projects/{project}/files/{}.html", letters(file))
+    };
+    for number in 0..80 {
+        judge(&mut learner, &file("harbour", number), Some(number + 1), Yielded::New, None);
+    }
+    // Files of this project repeat, and lists whose lines are known follow each other.
+    for number in 80..200 {
+        judge(&mut learner, &file("harbour", number), Some(1), Yielded::KnownText, None);
+    }
+    for number in 0..2_000 {
+        let list = format!("http://a.test/projects/harbour/activity?from={number}");
+        judge(&mut learner, &list, Some(1_000 + number), Yielded::KnownLines, None);
+    }
+    let of = |project: &'static str| (500..600).map(move |it| file(project, it));
+    assert!(deferred(&mut learner, of("harbour")) > 60);
+    assert_eq!(deferred(&mut learner, of("lighthouse")), 0);
+    assert!(deferred(&mut learner, of("17")) > 60, "there is no end of numbers");
+    for number in 0..8 {
+        judge(&mut learner, &file("lighthouse", number), Some(1), Yielded::KnownText, None);
+    }
+    assert!(deferred(&mut learner, of("lighthouse")) > 60, "it was tried");
+}
+
+#[test]
 fn kinds_of_pages_that_a_parameter_names_have_a_yield_each() {
     let mut learner = Learner::new(&[]);
     let address = |kind: &str, page: u32| {
@@ -607,12 +634,16 @@ fn values_that_are_made_up_for_each_link_are_no_kinds_of_pages() {
     assert!(forms > 40, "{forms}");
 }
 
-/// Of 400 pages of the first kind 350 repeat others. Returns how many of a hundred more of each kind are deferred.
+/// Of 400 pages of the first kind 350 repeat others, and so do eight of the second one. Returns how many of a hundred more of each kind are
+/// deferred.
 fn deferred_of_kinds(address: impl Fn(&str, u32) -> String, kinds: [&str; 2]) -> [usize; 2] {
     let mut learner = Learner::new(&[]);
     for page in 0..400 {
         let yielded = if page < 50 { Yielded::New } else { Yielded::KnownText };
         judge(&mut learner, &address(kinds[0], page), Some(page % 50 + 1), yielded, None);
+    }
+    for page in 400..408 {
+        judge(&mut learner, &address(kinds[1], page), Some(1), Yielded::KnownText, None);
     }
     kinds.map(|kind| deferred(&mut learner, (1_000..1_100).map(|page| address(kind, page))))
 }
@@ -623,7 +654,7 @@ fn kinds_of_pages_that_a_segment_names_have_a_yield_each() {
     let [diffs, files] = deferred_of_kinds(address, ["diff", "tree"]);
     assert!(diffs > 40 && files == 0, "{diffs} {files}");
     let [diffs, files] = deferred_of_kinds(address, ["some", "other"]);
-    assert!(diffs > 40 && files > 40, "words of no known meaning: {diffs} {files}");
+    assert!(diffs > 40 && files > 40, "words of no known meaning, once tried: {diffs} {files}");
 }
 
 #[test]
