@@ -350,8 +350,9 @@ impl<'a> Parts<'a> {
         new.wrapping_sub(old.hash)
     }
 
-    /// The last segment that is not empty, if it is a word and not the first, with a key of the URL without it: `amp` of `/post/amp/` and `/post/`.
-    pub(super) fn last_word(&self, key: u64) -> Option<(&'a str, u64)> {
+    /// The last segment that is not empty, if it is a word and not the first, with the keys of the URL without it, with a slash at the end and without:
+    /// `amp` of `/post/amp/`, `/post/` and `/post`.
+    pub(super) fn last_word(&self, key: u64) -> Option<(&'a str, [u64; 2])> {
         let at = self.list.iter().rposition(|part| matches!(part.kind, PartKind::Segment(_)))?;
         let of = |at: usize| match self.list[at].kind {
             PartKind::Segment(place @ 1..) => {
@@ -359,16 +360,15 @@ impl<'a> Parts<'a> {
             }
             _ => None,
         };
-        let (place, value, own) = of(at)?;
-        let key = key.wrapping_sub(own);
-        let (word, key) = if value.is_empty() {
-            let (_, word, before) = of(at - 1)?;
-            (word, key.wrapping_sub(before).wrapping_add(hash("", 16 + place - 1)))
-        } else {
-            (value, key)
-        };
+        let (mut place, mut word, own) = of(at)?;
+        let mut key = key.wrapping_sub(own);
+        if word.is_empty() {
+            let before;
+            (place, word, before) = of(at - 1)?;
+            key = key.wrapping_sub(before);
+        }
         let is_word = text_kind(word) == TextKind::Word && (1..=MAX_WORD).contains(&word.len());
-        is_word.then_some((word, key))
+        is_word.then_some((word, [key.wrapping_add(hash("", 16 + place)), key]))
     }
 
     pub(super) fn segments(&self) -> impl Iterator<Item = &Part<'a>> {

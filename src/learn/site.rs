@@ -203,6 +203,16 @@ struct PartClass<'a, 'b> {
     bit: u16,
 }
 
+/// A URL that redirects.
+#[derive(Debug)]
+struct Redirect {
+    url: Box<str>,
+    /// The key of the target.
+    target: u64,
+    /// Nothing else has led to the target.
+    leads_on: bool,
+}
+
 /// What is known of a URL before it is fetched.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Prediction {
@@ -250,8 +260,8 @@ pub(super) struct Site {
     /// The last pages, with their texts.
     recent: VecDeque<(Box<str>, Text)>,
     recent_bytes: usize,
-    /// The last redirects: the key of the target, and the URL.
-    redirects: VecDeque<(u64, Box<str>)>,
+    /// The last redirects.
+    redirects: VecDeque<Redirect>,
     /// Candidates that were in the difference of pages with the same text, and are not refuted.
     suspects: Vec<u32>,
     /// The suspects or the rules have changed.
@@ -280,7 +290,8 @@ impl Site {
                 * 8
             + self.recent.capacity() * size_of::<(Box<str>, Text)>()
             + self.recent_bytes
-            + self.redirects.iter().map(|(_, url)| url.len() + 24).sum::<usize>()
+            + self.redirects.capacity() * size_of::<Redirect>()
+            + self.redirects.iter().map(|it| it.url.len()).sum::<usize>()
             + size_of::<(Box<str>, Self)>() * 2
     }
 
@@ -485,7 +496,7 @@ impl Site {
             self.suspect(&parts, text.group);
         }
         self.remember(url, text);
-        self.remember_redirects(parts.key, text);
+        changed |= self.remember_redirects(parts.key, text, is_new);
         if std::mem::take(&mut self.is_stale) {
             self.rebuild();
         }
@@ -638,14 +649,15 @@ impl Site {
     }
 
     /// A URL redirects to one that differs in one parameter only, or is spelt otherwise: that makes no difference. Returns whether a rule was
-    /// learnt by that.
-    pub(super) fn redirects(&mut self, url: &Url, to: &Url) -> bool {
+    /// learnt by that. The text of the target says more if nothing else has led to it (`leads_on`).
+    pub(super) fn redirects(&mut self, url: &Url, to: &Url, leads_on: bool) -> bool {
         let (parts, target) = (Parts::of(url), Parts::of(to));
         if url.as_str().len() <= RECENT_LENGTH {
             if self.redirects.len() >= REDIRECTS {
                 self.redirects.pop_front();
             }
-            self.redirects.push_back((target.key, url.as_str().into()));
+            let url = url.as_str().into();
+            self.redirects.push_back(Redirect { url, target: target.key, leads_on });
         }
         if let Some(part) = respelt(&parts, &target) {
             return self.try_number(part.candidate_id(), EXPECTED, Repeats::Exactly, part);
@@ -662,17 +674,27 @@ impl Site {
         self.try_candidate(number, self.test_of(number, part), part, Repeats::Exactly, &parts)
     }
 
-    /// The URLs that redirect to a page have its text.
-    fn remember_redirects(&mut self, target: u64, text: Text) {
-        let mut key = target;
-        while let Some(place) = self.redirects.iter().rposition(|(to, _)| *to == key) {
-            let Some((_, url)) = self.redirects.remove(place) else { break };
+    /// The URLs that redirect to a page have its text. If it is new and nothing else has led there, their last segments make a difference. Returns
+    /// whether a rule was revoked by that.
+    fn remember_redirects(&mut self, target: u64, text: Text, is_new: bool) -> bool {
+        let (mut key, mut changed) = (target, false);
+        while let Some(place) = self.redirects.iter().rposition(|it| it.target == key) {
+            let Some(Redirect { url, leads_on, .. }) = self.redirects.remove(place) else { break };
             let Ok(url) = Url::parse(&url) else { break };
             let parts = self.parts_of(&url);
-            self.add(&parts, self.reduced_key(&parts), text);
+            let reduced = self.reduced_key(&parts);
+            if leads_on
+                && is_new
+                && let Some((word, Some(_))) = self.without_last_word(&parts, reduced)
+                && self.candidates.contains_key(&last_id(word))
+            {
+                changed |= self.try_last(word, Repeats::Not);
+            }
+            self.add(&parts, reduced, text);
             self.remember(&url, text);
             key = parts.key;
         }
+        changed
     }
 
     /// Adds a page to the classes of its parts.
@@ -835,17 +857,38 @@ impl Site {
 
     /// Tries whether the page without the last segment is the same. The first page that is begins the trials.
     fn try_last_word(&mut self, parts: &Parts<'_>, key: u64, text: Text, is_new: bool) -> bool {
-        let Some((word, class)) = parts.last_word(key) else { return false };
-        let Some(repeats) = self.classes.get(class).map(|known| known.repeats(text)) else {
-            return false;
-        };
+        let Some((word, known)) = self.without_last_word(parts, key) else { return false };
+        let Some(repeats) = known.map(|known| known.repeats(text)) else { return false };
         let is_candidate = self.candidates.contains_key(&last_id(word));
         let counts = repeats.is_success() || is_new && is_candidate;
-        if !counts {
-            return false;
-        }
-        let needed = if meaning(word) == Some(Meaning::Circumstance) { LIKELY } else { SAFE };
-        self.try_number(last_id(word), needed, repeats, RulePart::Last(word.to_owned()))
+        counts && self.try_last(word, repeats)
+    }
+
+    /// A URL gave no text that a known page does not have: it redirects there, or is no page to be indexed. If the page without its last segment is known,
+    /// that is a success for leaving out the segment. Returns whether a rule was learnt by that.
+    pub(super) fn gave_nothing(&mut self, url: &Url, to: Option<&Url>) -> bool {
+        let parts = self.parts_of(url);
+        let key = self.reduced_key(&parts);
+        let Some((word, Some(_))) = self.without_last_word(&parts, key) else { return false };
+        // A redirect that keeps the segment, as to another host, says nothing of it.
+        let keeps =
+            |to: &Url| Parts::of(to).segments().any(|it| it.value.eq_ignore_ascii_case(word));
+        !to.is_some_and(keeps) && self.try_last(word, Repeats::Exactly)
+    }
+
+    fn try_last(&mut self, word: &str, repeats: Repeats) -> bool {
+        let test = if meaning(word) == Some(Meaning::Circumstance) { LIKELY } else { SAFE };
+        self.try_number(last_id(word), test, repeats, RulePart::Last(word.to_owned()))
+    }
+
+    /// The last segment of a URL if it is a word, and the class of the page without it, if that is known.
+    fn without_last_word<'a>(
+        &self,
+        parts: &Parts<'a>,
+        key: u64,
+    ) -> Option<(&'a str, Option<&Class>)> {
+        let (word, keys) = parts.last_word(key)?;
+        Some((word, keys.iter().find_map(|key| self.classes.get(*key))))
     }
 
     fn class(&mut self, key: u64) -> &mut Class {
@@ -920,9 +963,8 @@ impl Site {
 
     /// The same by the last segment, if a rule leaves it out: perhaps the page without it is found before this one is asked for.
     fn predict_last_word(&self, parts: &Parts<'_>, key: u64) -> Option<Prediction> {
-        let (word, class) = parts.last_word(key)?;
-        let rule = last_id(word);
-        let is_known = self.classes.contains_key(class);
+        let (word, known) = self.without_last_word(parts, key)?;
+        let (rule, is_known) = (last_id(word), known.is_some());
         self.is_accepted(rule).then_some(if is_known {
             Prediction::Repeats(rule)
         } else {

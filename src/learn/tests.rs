@@ -485,6 +485,49 @@ fn a_last_segment_that_makes_no_difference_is_learnt_and_the_page_without_it_com
 }
 
 #[test]
+fn a_last_segment_that_gives_no_text_is_learnt_until_it_leads_to_new_ones() {
+    let mut learner = Learner::new(&[]);
+    let thread = |number: u32, end: &str| format!("https://example.org/threads/{number}/{end}");
+    let known = |learner: &mut Learner, number: u32| {
+        let text = u32::try_from(learner.last.0).unwrap() + 1;
+        judge_text(learner, &thread(number, ""), text, 7);
+    };
+    for number in 0..43 {
+        known(&mut learner, number);
+        // To the last page of the thread, which a link leads to; others forbid to be indexed.
+        let (last, redirect) = (thread(number, "page-3"), Yielded::RedirectToKnown);
+        judge(&mut learner, &thread(number, "latest"), None, redirect, Some(&last));
+        judge(&mut learner, &thread(number, "_print/"), None, Yielded::Nothing, None);
+        // A redirect that keeps the last segment is no success.
+        let moved = format!("https://www.example.org/threads/{number}/poll");
+        judge(&mut learner, &thread(number, "poll"), None, redirect, Some(&moved));
+        // Nor is one of a page that is not known.
+        judge(&mut learner, &thread(number + 100, "unread"), None, redirect, Some(&last));
+    }
+    assert!(rules_of(&learner).is_empty());
+    known(&mut learner, 44);
+    let redirect = Yielded::RedirectToKnown;
+    judge(&mut learner, &thread(44, "latest"), None, redirect, Some(&thread(44, "")));
+    judge(&mut learner, &thread(44, "_print/"), None, Yielded::Nothing, None);
+    known(&mut learner, 50);
+    let deferred = |learner: &mut Learner| {
+        ["latest", "_print/", "poll", "unread"].map(|end| {
+            let url = Url::parse(&thread(50, end)).unwrap();
+            matches!(learner.decide(&url, SITE), Placement::Deferred(DeferReason::Rule, _))
+        })
+    };
+    assert_eq!(deferred(&mut learner), [true, true, false, false]);
+    for number in 60..62 {
+        known(&mut learner, number);
+        let (from, to) = (thread(number, "latest"), thread(number, "page-9"));
+        judge(&mut learner, &from, None, Yielded::RedirectUndecided, Some(&to));
+        let text = u32::try_from(learner.last.0).unwrap() + 1;
+        judge(&mut learner, &to, Some(text), Yielded::New, None);
+    }
+    assert_eq!(deferred(&mut learner), [false, true, false, false]);
+}
+
+#[test]
 fn a_mirror_that_repeats_exactly_needs_fewer_trials() {
     for (hash_of_mirror, enough) in [(7, 44..46), (8, 140..152)] {
         let mut learner = Learner::new(&[]);
