@@ -331,15 +331,7 @@ impl Learner {
         let site = self.site(page.site);
         site.elsewhere = elsewhere;
         let has_new_text = page.yielded.is_new_text();
-        let mut changed = page.text.is_some_and(|text| {
-            let text = Text { group: text.max(1), hash: page.hash };
-            site.judged(page.url, text, has_new_text)
-        });
-        let leads_on = page.yielded == Yielded::RedirectUndecided;
-        changed |= page.to.is_some_and(|to| site.redirects(page.url, to, leads_on));
-        if matches!(page.yielded, Yielded::Nothing | Yielded::RedirectToKnown) {
-            changed |= site.gave_nothing(page.url, page.to);
-        }
+        let mut changed = site.try_rules(page);
         let yielded = page.yielded.exactly(site.repeats_exactly);
         let patterns = site.patterns(page.url);
         let of_referrer = page.from.map(|from| site.patterns(from)).unwrap_or_default();

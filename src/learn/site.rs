@@ -449,6 +449,20 @@ impl Site {
         }
     }
 
+    /// Tries rules by the text of a page, or by an answer without one. Returns whether a rule was learnt or revoked.
+    pub(super) fn try_rules(&mut self, page: &Page<'_>) -> bool {
+        let mut changed = page.text.is_some_and(|text| {
+            let text = Text { group: text.max(1), hash: page.hash };
+            self.judged(page.url, text, page.yielded.is_new_text())
+        });
+        let leads_on = page.yielded == Yielded::RedirectUndecided;
+        changed |= page.to.is_some_and(|to| self.redirects(page.url, to, leads_on));
+        if matches!(page.yielded, Yielded::Nothing | Yielded::RedirectToKnown) {
+            changed |= self.gave_nothing(page.url, page.to);
+        }
+        changed
+    }
+
     /// A page was judged: its text has this number. Returns whether a rule was learnt or revoked.
     pub(super) fn judged(&mut self, url: &Url, text: Text, is_new: bool) -> bool {
         let parts = self.parts_of(url);
@@ -650,7 +664,7 @@ impl Site {
 
     /// A URL redirects to one that differs in one parameter only, or is spelt otherwise: that makes no difference. Returns whether a rule was
     /// learnt by that. The text of the target says more if nothing else has led to it (`leads_on`).
-    pub(super) fn redirects(&mut self, url: &Url, to: &Url, leads_on: bool) -> bool {
+    fn redirects(&mut self, url: &Url, to: &Url, leads_on: bool) -> bool {
         let (parts, target) = (Parts::of(url), Parts::of(to));
         if url.as_str().len() <= RECENT_LENGTH {
             if self.redirects.len() >= REDIRECTS {
@@ -866,7 +880,7 @@ impl Site {
 
     /// A URL gave no text that a known page does not have: it redirects there, or is no page to be indexed. If the page without its last segment is known,
     /// that is a success for leaving out the segment. Returns whether a rule was learnt by that.
-    pub(super) fn gave_nothing(&mut self, url: &Url, to: Option<&Url>) -> bool {
+    fn gave_nothing(&mut self, url: &Url, to: Option<&Url>) -> bool {
         let parts = self.parts_of(url);
         let key = self.reduced_key(&parts);
         let Some((word, Some(_))) = self.without_last_word(&parts, key) else { return false };
