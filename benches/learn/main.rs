@@ -12,16 +12,24 @@
 )]
 
 mod behind_repeats;
+mod confluence;
+mod dedecms;
 mod discuz;
 mod dokuwiki;
+mod drupal;
 mod ecshop;
 mod false_traps;
 mod forge;
 mod forums;
 mod four_sites;
+mod gitlab;
 mod honest;
 mod joomla;
 mod junk;
+mod magento;
+mod more_false_traps;
+mod more_software;
+mod more_traps;
 #[path = "../measure/numbers.rs"]
 mod numbers;
 mod path_info;
@@ -36,6 +44,7 @@ mod run;
 #[path = "../measure/serve.rs"]
 mod serve;
 mod shapes;
+mod smf;
 mod software;
 mod static_sites;
 mod table;
@@ -43,7 +52,10 @@ mod target;
 #[path = "../measure/texts.rs"]
 #[allow(dead_code, reason = "each bench uses what it needs")]
 mod texts;
+mod trac;
+mod trac_browser;
 mod traps;
+mod vbulletin;
 mod wiki;
 mod woocommerce;
 mod world;
@@ -65,7 +77,17 @@ use world::World;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const POLICIES: [&str; 3] = ["skip", "follow", "learn"];
-const PARTS: [&str; 7] = ["sites", "junk", "traps", "false-traps", "shapes", "software", "static"];
+const PARTS: [&str; 9] = [
+    "sites",
+    "junk",
+    "traps",
+    "more-traps",
+    "false-traps",
+    "shapes",
+    "software",
+    "more-software",
+    "static",
+];
 
 /// What is to be run.
 #[derive(Debug, Default)]
@@ -104,9 +126,11 @@ fn main() -> Outcome<()> {
                 }
             }
             "traps" => choice.run_all(traps::worlds())?,
+            "more-traps" => choice.run_all(more_traps::worlds())?,
             "false-traps" => choice.run_all(false_traps::worlds())?,
             "shapes" => choice.run_all(shapes::worlds().chain(behind_repeats::worlds()))?,
             "software" => choice.run_all(software::worlds())?,
+            "more-software" => choice.run_all(more_software::worlds())?,
             "static" => choice.run_static()?,
             other => return Err(format!("no part `{other}`: {}", PARTS.join(", ")).into()),
         }

@@ -50,6 +50,8 @@ pub(crate) struct Request {
     pub(crate) is_page: bool,
     /// The number of the page, if it is one to be found.
     pub(crate) page: Option<usize>,
+    /// How many of the next ones it has as well.
+    pub(crate) more: usize,
 }
 
 /// A finished crawl.
@@ -71,7 +73,8 @@ impl Crawled {
 
     /// The texts that were found; `text_of` gives the text of a page.
     pub(crate) fn texts(&self, text_of: impl Fn(usize) -> Option<usize>) -> HashSet<usize> {
-        self.requests.iter().filter_map(|request| request.page).filter_map(text_of).collect()
+        let pages = |request: &Request| request.page.map(|page| page..=page + request.more);
+        self.requests.iter().filter_map(pages).flatten().filter_map(text_of).collect()
     }
 }
 
@@ -92,6 +95,7 @@ pub(crate) fn crawl(world: &Arc<World>, settings: &Settings) -> Outcome<Crawled>
                 url: format!("http://{host}{target}"),
                 is_page: matches!(answer.reply, Reply::Page(_)),
                 page: answer.page,
+                more: answer.more,
             };
             noted.lock().unwrap_or_else(PoisonError::into_inner).push(request);
             answer.reply

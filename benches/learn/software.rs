@@ -52,7 +52,7 @@ pub(crate) fn worlds() -> impl Iterator<Item = World> {
 }
 
 /// A page that asks not to be indexed has no text that is to be found.
-fn as_shipped(world: World) -> World {
+pub(crate) fn as_shipped(world: World) -> World {
     let World { answer, .. } = world;
     let answer = Box::new(move |host: &str, target: &str| {
         let mut given = answer(host, target);
@@ -64,7 +64,7 @@ fn as_shipped(world: World) -> World {
     World { answer, ..world }
 }
 
-fn without_robots_tags(world: World) -> World {
+pub(crate) fn without_robots_tags(world: World) -> World {
     let World { answer, name, .. } = world;
     let answer = Box::new(move |host: &str, target: &str| {
         let mut given = answer(host, target);

@@ -12,30 +12,37 @@ use crate::serve::Reply;
 pub(crate) struct Answer {
     pub(crate) reply: Reply,
     pub(crate) page: Option<usize>,
+    /// How many of the next pages are in it as well, as in the view to print a thread.
+    pub(crate) more: usize,
 }
 
 impl Answer {
     /// A page that is to be found.
     pub(crate) fn honest(page: usize, html: String) -> Self {
-        Self { reply: Reply::Page(Bytes::from(html)), page: Some(page) }
+        Self { reply: Reply::Page(Bytes::from(html)), page: Some(page), more: 0 }
+    }
+
+    /// The same with the texts of these next pages.
+    pub(crate) fn with_more(self, more: usize) -> Self {
+        Self { more, ..self }
     }
 
     /// A page that nobody needs.
     pub(crate) fn junk(html: String) -> Self {
-        Self { reply: Reply::Page(Bytes::from(html)), page: None }
+        Self { reply: Reply::Page(Bytes::from(html)), page: None, more: 0 }
     }
 
     pub(crate) fn redirect(to: String) -> Self {
-        Self { reply: Reply::Redirect(to), page: None }
+        Self { reply: Reply::Redirect(to), page: None, more: 0 }
     }
 
     /// A file that is not a page.
     pub(crate) fn file(content_type: &'static str) -> Self {
-        Self { reply: Reply::File(content_type), page: None }
+        Self { reply: Reply::File(content_type), page: None, more: 0 }
     }
 
     pub(crate) fn missing() -> Self {
-        Self { reply: Reply::Missing, page: None }
+        Self { reply: Reply::Missing, page: None, more: 0 }
     }
 }
 
