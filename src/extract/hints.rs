@@ -23,6 +23,8 @@ const LEAST: usize = 140;
 const WITHOUT_COMMENTS: usize = 80;
 const SHORT: usize = 250;
 const WITHOUT_TEASERS: usize = 1500;
+/// Text outside of links and headings that the page's main content has at least.
+const MAIN_TEXT: usize = 20;
 /// Teasers with less than this part of the prose are always dropped.
 const FEW_TEASERS: usize = 8;
 /// Upper limit of the prose of a teaser per heading.
@@ -302,6 +304,20 @@ fn holders_of_body(blocks: &[Block], sums: &[Sum]) -> Vec<bool> {
     holders
 }
 
+/// The only `article`, or the only `main`, if it has text: what stands apart from it is beside the text, however long it is.
+fn main_text(blocks: &[Block], sums: &[Sum]) -> Option<usize> {
+    let own: Vec<Hint> = blocks.iter().map(|block| block.hint).collect();
+    let main = only_one(blocks, &own, Landmark::Article)
+        .or_else(|| only_one(blocks, &own, Landmark::Main))?;
+    let sum = sums[main];
+    (sum.bytes - sum.linked - sum.titles >= MAIN_TEXT).then_some(main)
+}
+
+/// Whether neither block is in the other one.
+fn are_apart(blocks: &[Block], a: usize, b: usize) -> bool {
+    a >= blocks[b].end || b >= blocks[a].end
+}
+
 /// The hint of each block, inherited from its parents. Hints that would drop too much are ignored.
 fn credible_hints(
     blocks: &[Block],
@@ -311,7 +327,7 @@ fn credible_hints(
     kind: PageKind,
 ) -> Vec<Hint> {
     let mut hints = vec![Hint::None; blocks.len()];
-    let holds_body = holders_of_body(blocks, sums);
+    let (holds_body, main) = (holders_of_body(blocks, sums), main_text(blocks, sums));
     let (mut comments, mut boilerplate) = (0, 0);
     // Text outside of links and headings that has no hint.
     let free = |sum: &Sum| sum.bytes - sum.linked - sum.titles;
@@ -327,9 +343,9 @@ fn credible_hints(
             && block.kind != Kind::Heading;
         hints[index] = inherited.max(match block.hint {
             _ if block.is_consent => Hint::Boilerplate,
-            Hint::None if is_card && !is_greater_part => Hint::Aside,
-            Hint::None if are_reviews && !is_greater_part => Hint::Aside,
+            Hint::None if (is_card || are_reviews) && !is_greater_part => Hint::Aside,
             _ if is_declared || holds_body[index] => Hint::None,
+            hint if main.is_some_and(|main| are_apart(blocks, main, index)) => hint,
             Hint::Aside if is_greater_part => Hint::None,
             Hint::Aside
                 if kind == PageKind::Discussion && !block.marks.is_card() && is_post(sum) =>

@@ -413,6 +413,25 @@ fn a_page_that_shows_text_has_a_text() {
 }
 
 #[test]
+fn a_long_sidebar_does_not_replace_a_short_main_text() {
+    let entry = "noun. A narrow strip of grass between two ploughed fields.";
+    let sidebar = format!("<p>{}</p><p>{}</p>", ENGLISH[0], ENGLISH[1]);
+    for beside in [
+        format!("<aside>{sidebar}</aside>"),
+        format!("<div class=sidebar>{sidebar}</div>"),
+        format!("<footer>{sidebar}</footer>"),
+    ] {
+        for main in ["<main><article>", "<main>", "<article>", "<div role=main>"] {
+            let html = format!("{main}<h1>brade</h1><p>{entry}</p></article></div></main>{beside}");
+            assert_eq!(extract(&html).text, format!("brade\n{entry}"), "{html}");
+        }
+        // Without a main text it is what there is.
+        let html = format!("<main><h1>brade</h1></main>{beside}");
+        assert!(extract(&html).text.contains(ENGLISH[0]), "{html}");
+    }
+}
+
+#[test]
 fn a_link_between_paragraphs_is_left_out_and_a_list_of_them_stays() {
     let link = "<p><a href=/other>Read also: what became of the second harbour</a></p>";
     let article =
