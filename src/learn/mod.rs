@@ -349,6 +349,7 @@ impl Learner {
                 continue;
             }
             if yielded != Yielded::RedirectUndecided {
+                let yielded = (yielded, page.text.unwrap_or_default());
                 changed |= site.count_yield(page.url, (*number, *kind), yielded, chain);
             }
         }

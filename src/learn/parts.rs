@@ -92,7 +92,7 @@ const TYPE_SEGMENTS: [&str; 37] = [
 /// The longest value of these.
 const MAX_TYPE: usize = 40;
 /// Endings of programs: the name of one says of which kind its pages are.
-const PROGRAMS: [&str; 8] = ["asp", "aspx", "cfm", "cgi", "do", "jsp", "php", "pl"];
+const PROGRAMS: [&str; 9] = ["action", "asp", "aspx", "cfm", "cgi", "do", "jsp", "php", "pl"];
 
 /// Endings of files that servers add to a path without one.
 const ENDINGS: [&str; 3] = ["html", "htm", "php"];
@@ -138,11 +138,14 @@ impl Part<'_> {
         self.hash == other.hash
     }
 
-    /// A hash of name and value, if this says of which kind the page is, as `action=history` or `/history/` do.
-    pub(super) fn page_type(&self) -> Option<u64> {
+    /// A hash of name and value, if this says of which kind the page is, as `action=history` or `/history/` do, or a program that has parameters.
+    pub(super) fn page_type(&self, has_parameters: bool) -> Option<u64> {
         let is_type = match self.kind {
-            PartKind::Host | PartKind::Segment(0) => false,
-            PartKind::Segment(_) => TYPE_SEGMENTS.binary_search(&self.value).is_ok(),
+            PartKind::Host => false,
+            PartKind::Segment(place) => {
+                has_parameters && self.is_program()
+                    || place > 0 && TYPE_SEGMENTS.binary_search(&self.value).is_ok()
+            }
             PartKind::Parameter => {
                 (1..=MAX_TYPE).contains(&self.value.len())
                     && TYPE_PARAMETERS.contains(&self.name)
@@ -150,6 +153,16 @@ impl Part<'_> {
             }
         };
         is_type.then_some(self.hash)
+    }
+
+    /// Whether it is the name of a program, as `viewtopic.php`.
+    fn is_program(&self) -> bool {
+        let program = self.value.rsplit_once('.');
+        program.is_some_and(|(stem, ending)| {
+            PROGRAMS.contains(&ending)
+                && (1..=MAX_WORD).contains(&stem.len())
+                && stem.bytes().all(|it| it.is_ascii_alphabetic() || it == b'_')
+        })
     }
 
     /// The word before the numbers of a file, which says of which kind the page is: `goods-` of `goods-17.html`, `thread-` of `thread-17-1-2.html`.
@@ -251,7 +264,7 @@ impl<'a> Parts<'a> {
         if self.parameters().next().is_some() {
             let path = self.kind_of_path();
             let kind = path.iter().fold(path.len() as u64, |all, it| hash(it, all));
-            let types = self.parameters().filter_map(Part::page_type);
+            let types = self.parameters().filter_map(|part| part.page_type(true));
             self.kind = types.fold(kind, u64::wrapping_add);
         }
         self
@@ -271,7 +284,7 @@ impl<'a> Parts<'a> {
 
     /// The kind of page: the path of a program or the first segment, and the parameters that say of which kind it is.
     pub(super) fn show_kind(&self) -> String {
-        let types = self.parameters().filter(|part| part.page_type().is_some());
+        let types = self.parameters().filter(|part| part.page_type(true).is_some());
         let mut types: Vec<String> =
             types.map(|part| format!("{}={}", part.name, part.value)).collect();
         types.sort_unstable();
@@ -414,7 +427,9 @@ impl<'a> Parts<'a> {
         }
         view.push('?');
         if !types.is_empty() {
-            for chosen in self.names(types).into_iter().filter(|it| it.contains('=')) {
+            for chosen in
+                self.names(types).into_iter().filter(|it| !it.ends_with("=*") && it.contains('='))
+            {
                 view.push_str(&chosen);
                 view.push('&');
             }
@@ -422,12 +437,15 @@ impl<'a> Parts<'a> {
         Some(view + "…")
     }
 
-    /// The names of the parameters in their order, those of `types` with their values.
+    /// The names of the parameters in their order, those of `types` with their values, and others with `*` for numbers with a word: `topic=12.15` is a page
+    /// of a topic, and `topic=12.msg345` a post of it.
     fn names(&self, types: &[u64]) -> Vec<Cow<'a, str>> {
         let show = |part: &Part<'a>| {
             let name = &part.name[..part.name.floor_char_boundary(40)];
             if types.contains(&part.hash) {
                 format!("{name}={}", part.value).into()
+            } else if is_mixed(part.value) {
+                format!("{name}=*").into()
             } else {
                 name.into()
             }
@@ -445,16 +463,16 @@ impl<'a> Parts<'a> {
         Some((word, [hash(word, 5), last.hash]))
     }
 
-    /// The pattern, in words: host, shape of the path, unless segments repeat, and `word` before the numbers of the last one. The exact
-    /// pattern has the first segment as it is, and names of parameters, those of `types` with their values.
+    /// The pattern, in words: host, shape of the path, unless segments repeat, with the segments of `types` as they are and `word` before the numbers of the
+    /// last one. The exact pattern has the first segment as it is, too, and names of parameters, those of `types` with their values.
     pub(super) fn pattern(
         &self,
         host: &str,
         repeats: bool,
-        types: Option<&[u64]>,
+        is_exact: bool,
+        types: &[u64],
         word: &str,
     ) -> String {
-        let (literal, types) = (types.is_some(), types.unwrap_or_default());
         let mut shape = String::with_capacity(64);
         shape.push_str(host);
         let segments: Vec<_> = self.segments().collect();
@@ -470,12 +488,13 @@ impl<'a> Parts<'a> {
                 match text_kind(part.value) {
                     _ if part.value.is_empty() => {}
                     TextKind::Number => shape.push('#'),
-                    TextKind::Word if literal && place == 0 && !is_last => {
+                    TextKind::Word if is_exact && place == 0 && !is_last => {
                         shape.push_str(part.value);
                     }
+                    _ if types.contains(&part.hash) && is_last => shape.push_str(stem),
                     _ if types.contains(&part.hash) => shape.push_str(part.value),
                     _ if !is_last => shape.push('*'),
-                    _ if literal && text_kind(stem) == TextKind::Number => shape.push('#'),
+                    _ if is_exact && text_kind(stem) == TextKind::Number => shape.push('#'),
                     _ => {
                         shape.push_str(word);
                         shape.push('*');
@@ -489,7 +508,7 @@ impl<'a> Parts<'a> {
         }
         let names = match self.parameters().next() {
             None => Vec::new(),
-            Some(_) if literal => self.names(types),
+            Some(_) if is_exact => self.names(types),
             Some(_) => vec!["…".into()],
         };
         for (place, name) in names.into_iter().take(MAX_PARTS).enumerate() {
@@ -498,6 +517,12 @@ impl<'a> Parts<'a> {
         }
         shape
     }
+}
+
+/// Whether a value has digits and letters.
+fn is_mixed(value: &str) -> bool {
+    let has = |is: fn(&u8) -> bool| value.bytes().any(|it| is(&it));
+    has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic)
 }
 
 /// The name of a file without its ending.

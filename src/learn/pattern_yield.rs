@@ -10,6 +10,8 @@ const FULL_POINTS: u32 = 150 * KNOWN_TEXT_POINTS;
 const HALVING_POINTS: u32 = 8 * KNOWN_TEXT_POINTS;
 /// Points of a page that repeats another one.
 const KNOWN_TEXT_POINTS: u32 = 8;
+/// The same if all URLs of the pattern have redirected to known pages, or if it has a form that many traps have and one text only: 50 in a row.
+const SAME_ANSWER_POINTS: u32 = 24;
 /// Points of a page whose text is new, but not its lines: 240 in a row fill a pattern.
 const KNOWN_LINES_POINTS: u32 = 5;
 /// The same if it was found outside the pattern: 1,200 in a row. A site has only so many tags.
@@ -96,6 +98,8 @@ pub(super) struct PatternYield {
     misses: u32,
     /// What they count.
     points: u32,
+    /// The text that all its pages have had, 0 if they had none.
+    only_text: Option<u32>,
     /// Where the last page was found, and how many before it were found there too.
     from: u32,
     fan: u32,
@@ -118,18 +122,15 @@ impl PatternYield {
 
     /// A page was judged, to which this number of links in a row within the pattern led. Returns whether more of the pattern is wanted than
     /// before.
-    pub(super) fn add(&mut self, yielded: Yielded, kind: PatternKind, chain: Chain) -> bool {
+    pub(super) fn add(
+        &mut self,
+        yielded: Yielded,
+        text: u32,
+        kind: PatternKind,
+        chain: Chain,
+    ) -> bool {
         let before = self.sample_interval(kind);
-        if self.fetched == 0 {
-            // Dead links before it.
-            (self.misses, self.points) = (0, 0);
-        }
-        self.fetched = self.fetched.saturating_add(1);
-        // Repeats end an exact pattern by themselves: a chain of ids has gaps.
-        let counts = kind != PatternKind::Exact || yielded.is_new_text();
-        self.self_linked += u32::from(counts && chain.links >= CHAIN_LINKS);
-        self.fan = if self.from == chain.from { self.fan + 1 } else { 0 };
-        self.from = chain.from;
+        let is_only_text = self.count(yielded, text, kind, chain);
         match (yielded, kind) {
             (Yielded::New, _) => {
                 self.new += 1;
@@ -143,6 +144,12 @@ impl PatternYield {
             }
             (Yielded::KnownLines, PatternKind::View | PatternKind::Path) => {
                 self.missed(VIEW_POINTS);
+            }
+            (Yielded::KnownText | Yielded::EqualText, PatternKind::TrapShaped)
+            | (Yielded::RedirectToKnown, PatternKind::TrapShaped | PatternKind::Exact)
+                if is_only_text =>
+            {
+                self.missed(SAME_ANSWER_POINTS);
             }
             (Yielded::KnownLines, _) if chain.links == 0 => self.missed(OUTSIDE_POINTS),
             (Yielded::KnownLines, _) if !(chain.from_known && chain.links >= CHAIN_LINKS) => {
@@ -168,9 +175,34 @@ impl PatternYield {
         self.sample_interval(kind) < before
     }
 
+    /// Counts a page and the links that led to it. Returns whether the pattern has had its text only.
+    fn count(&mut self, yielded: Yielded, text: u32, kind: PatternKind, chain: Chain) -> bool {
+        if self.fetched == 0 {
+            // Dead links before it.
+            (self.misses, self.points) = (0, 0);
+        }
+        self.fetched = self.fetched.saturating_add(1);
+        // Repeats end an exact pattern by themselves: a chain of ids has gaps.
+        let counts = kind != PatternKind::Exact || yielded.is_new_text();
+        self.self_linked += u32::from(counts && chain.links >= CHAIN_LINKS);
+        self.fan = if self.from == chain.from { self.fan + 1 } else { 0 };
+        self.from = chain.from;
+        self.has_only(text)
+    }
+
     /// Whether hardly any of its pages has had a new text: the parameters of a forum choose its pages, although many show the same one.
     fn is_barren(&self) -> bool {
         self.new * BARREN < self.fetched
+    }
+
+    /// Whether all pages of the pattern have had this text, as forms to log in have, or no text and led to known pages.
+    fn has_only(&mut self, text: u32) -> bool {
+        if self.fetched == 1 {
+            self.only_text = Some(text);
+        } else if self.only_text != Some(text) {
+            self.only_text = None;
+        }
+        self.only_text.is_some()
     }
 
     fn missed(&mut self, points: u32) {
@@ -302,7 +334,7 @@ mod tests {
     fn enough(yielded: Yielded, kind: PatternKind, chain: impl Fn(u32) -> Chain) -> Option<u32> {
         let mut pattern_yield = PatternYield::default();
         (1..2_000).find(|page| {
-            pattern_yield.add(yielded, kind, chain(*page));
+            pattern_yield.add(yielded, *page, kind, chain(*page));
             pattern_yield.sample_interval(kind) > 1
         })
     }
@@ -331,14 +363,14 @@ mod tests {
         assert_eq!(enough(Yielded::EqualText, PatternKind::Path, from_elsewhere), Some(8));
         let mut blog = PatternYield { new: 1_000, fetched: 1_000, ..PatternYield::default() };
         let lists = (1..2_000).find(|page| {
-            blog.add(Yielded::KnownLines, PatternKind::Broad, of_an_index(*page));
+            blog.add(Yielded::KnownLines, *page, PatternKind::Broad, of_an_index(*page));
             blog.sample_interval(PatternKind::Broad) > 1
         });
         assert!(lists.is_some_and(|lists| (390..=400).contains(&lists)), "{lists:?}");
         let mut forum = PatternYield { new: 30, fetched: 100, ..PatternYield::default() };
         let mut repeats = 0..100;
         repeats.find(|_| {
-            forum.add(Yielded::EqualText, PatternKind::Path, Chain::default());
+            forum.add(Yielded::EqualText, 0, PatternKind::Path, Chain::default());
             forum.sample_interval(PatternKind::Path) > 1
         });
         assert!(repeats.is_empty(), "its parameters choose");
@@ -366,7 +398,7 @@ mod tests {
         }
         assert_eq!(pattern_yield.sample_interval(PatternKind::Exact), 2);
         let more_is_wanted =
-            pattern_yield.add(Yielded::KnownText, PatternKind::Exact, Chain::default());
+            pattern_yield.add(Yielded::KnownText, 7, PatternKind::Exact, Chain::default());
         assert!(more_is_wanted);
         for _ in 0..1_000 {
             pattern_yield.record_dead();
@@ -375,10 +407,27 @@ mod tests {
     }
 
     #[test]
+    fn a_pattern_that_only_redirects_to_known_pages_ends_sooner() {
+        let enough = |first: Yielded, then: Yielded, kind: PatternKind| {
+            let mut log_in = PatternYield::default();
+            log_in.add(first, 0, kind, Chain::default());
+            (2..2_000).find(|_| {
+                log_in.add(then, 0, kind, Chain::default());
+                log_in.sample_interval(kind) > 1
+            })
+        };
+        let redirect = Yielded::RedirectToKnown;
+        assert_eq!(enough(redirect, redirect, PatternKind::Exact), Some(50));
+        assert_eq!(enough(Yielded::Nothing, redirect, PatternKind::Exact), Some(51));
+        assert_eq!(enough(redirect, Yielded::KnownText, PatternKind::Exact), Some(148));
+        assert_eq!(enough(redirect, Yielded::KnownText, PatternKind::TrapShaped), Some(50));
+    }
+
+    #[test]
     fn a_maze_of_new_texts_comes_after_patterns_that_give_less() {
         let mut maze = PatternYield::default();
         let mut page = |links: u16| {
-            maze.add(Yielded::New, PatternKind::Broad, Chain { links, ..Chain::default() });
+            maze.add(Yielded::New, 0, PatternKind::Broad, Chain { links, ..Chain::default() });
             maze
         };
         let new = page(1);
@@ -401,7 +450,7 @@ mod tests {
     fn views_that_have_led_to_texts_are_asked_for_longer() {
         let mut cars = PatternYield { found_elsewhere: 400, ..PatternYield::default() };
         let misses = (1..2_000).find(|_| {
-            cars.add(Yielded::KnownLines, PatternKind::Path, Chain::default());
+            cars.add(Yielded::KnownLines, 0, PatternKind::Path, Chain::default());
             cars.sample_interval(PatternKind::Path) > 1
         });
         assert!(misses.is_some_and(|misses| (200..=220).contains(&misses)), "{misses:?}");
@@ -417,6 +466,7 @@ mod tests {
                 let links = u16::try_from(*page).unwrap();
                 ids.add(
                     yielded,
+                    *page,
                     PatternKind::Exact,
                     Chain { links, from: *page, from_known: !is_there },
                 );

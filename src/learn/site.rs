@@ -101,6 +101,8 @@ struct Class {
     chain: u16,
     /// A set of the values of suspects that its pages have, by a hash of five bits.
     suspects: u32,
+    /// A rule that leaves out a part of a page whose reduced key this is; 0 if there is none.
+    reduced_by: u32,
 }
 
 impl Class {
@@ -328,6 +330,28 @@ impl Site {
         left_out.fold(parts.key, |key, part| Parts::without(key, part))
     }
 
+    /// A page without a part that a rule leaves out of a known one has another text: that is a failure of the rule. Returns whether it was revoked.
+    fn try_reduced(&mut self, parts: &Parts<'_>, key: u64, text: Text, is_new: bool) -> bool {
+        let known = self.classes.get(key).filter(|_| is_new && parts.key == key);
+        let known = known.filter(|class| !class.repeats(text).is_success());
+        let Some(rule) = known.map(|class| class.reduced_by).filter(|it| self.is_accepted(*it))
+        else {
+            return false;
+        };
+        let part = self.candidates.get(&rule).and_then(|it| it.part.as_deref().cloned());
+        part.is_some_and(|part| self.try_number(rule, EXPECTED, Repeats::Not, part))
+    }
+
+    /// Enters a page under its reduced key.
+    fn add_reduced(&mut self, parts: &Parts<'_>, key: u64, text: Text) {
+        let left_out = parts.list.iter().flat_map(|part| Self::plain_candidates(parts, part));
+        let rule = left_out.into_iter().find(|it| self.is_accepted(*it));
+        // Pages with one more parameter differ from this one in that.
+        let class = self.class(key);
+        class.add(text, ABSENT);
+        class.reduced_by = rule.unwrap_or(class.reduced_by);
+    }
+
     fn is_accepted(&self, candidate: u32) -> bool {
         self.candidates.get(&candidate).is_some_and(|it| it.trial.accepted)
     }
@@ -492,8 +516,8 @@ impl Site {
         changed |= self.try_last_word(&parts, key, text, is_new);
         changed |= self.try_suspects(&parts, key, text, is_new, &tried);
         self.remember_versions(&part_classes, text.group);
-        // Pages with one more parameter differ from this one in that.
-        self.class(key).add(text, ABSENT);
+        changed |= self.try_reduced(&parts, key, text, is_new);
+        self.add_reduced(&parts, key, text);
         for part_class in &part_classes {
             let class = self.class(part_class.class);
             class.add(text, part_class.value);
@@ -715,7 +739,7 @@ impl Site {
     fn add(&mut self, parts: &Parts<'_>, key: u64, text: Text) {
         let part_classes: Vec<_> =
             self.part_classes(parts, key).iter().map(|it| (it.class, it.value)).collect();
-        self.class(key).add(text, ABSENT);
+        self.add_reduced(parts, key, text);
         for (class, value) in part_classes {
             self.class(class).add(text, value);
         }
@@ -913,6 +937,13 @@ impl Site {
     pub(super) fn predict(&self, url: &Url) -> Prediction {
         let parts = self.parts_of(url);
         let key = self.reduced_key(&parts);
+        // The same page is known with a part that this URL does not have, and that makes no difference.
+        if parts.key == key
+            && let Some(rule) = self.classes.get(key).map(|class| class.reduced_by)
+            && self.is_accepted(rule)
+        {
+            return Prediction::Repeats(rule);
+        }
         let part_classes = self.part_classes(&parts, key);
         let mut best: Option<(f32, u32, u32)> = None;
         for part_class in &part_classes {
@@ -1008,8 +1039,8 @@ impl Site {
         let numbered = parts.numbered();
         let word = numbered.filter(|(_, hashes)| self.has_many_numbers(*hashes));
         let word = word.map_or("", |(word, _)| word);
-        let own = parts.pattern(shown, repeats, Some(&types), word);
-        let shape = parts.pattern(shown, repeats, None, word);
+        let own = parts.pattern(shown, repeats, true, &types, word);
+        let shape = parts.pattern(shown, repeats, false, &[], word);
         let mut all = Vec::with_capacity(4);
         if shape != own {
             all.push((
@@ -1041,7 +1072,9 @@ impl Site {
 
     /// What the parameters of a URL say of the kind of its page, if it is one of the first kinds of the site.
     fn page_types(&mut self, parts: &Parts<'_>) -> Vec<u64> {
-        let mut types: Vec<u64> = parts.list.iter().filter_map(Part::page_type).collect();
+        let has_parameters = parts.parameters().next().is_some();
+        let of = |part: &Part<'_>| part.page_type(has_parameters);
+        let mut types: Vec<u64> = parts.list.iter().filter_map(of).collect();
         types.retain(|it| {
             let is_known = self.page_types.contains(it);
             let is_kept = is_known || self.page_types.len() < PAGE_TYPES;
@@ -1089,17 +1122,17 @@ impl Site {
         &mut self,
         url: &Url,
         (pattern, kind): (u32, PatternKind),
-        yielded: Yielded,
+        (yielded, text): (Yielded, u32),
         chain: Chain,
     ) -> bool {
-        let is_wanted = self.yields.entry(pattern).or_default().add(yielded, kind, chain);
+        let is_wanted = self.yields.entry(pattern).or_default().add(yielded, text, kind, chain);
         if kind != PatternKind::Exact {
             return is_wanted;
         }
         let Some((branch, _)) = self.branch(url, pattern) else { return is_wanted };
         let branch = self.yields.entry(branch).or_default();
         let before = branch.still_yields();
-        branch.add(yielded, kind, chain);
+        branch.add(yielded, text, kind, chain);
         is_wanted || branch.still_yields() && !before
     }
 

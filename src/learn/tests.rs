@@ -719,6 +719,36 @@ fn letters(number: u32) -> String {
 }
 
 #[test]
+fn programs_and_numbers_with_a_word_have_a_yield_each() {
+    let program = |kind: &str, number| format!("https://example.org/{kind}.php?id={number}&tree=7");
+    assert_eq!(deferred_of_kinds(program, ["pedigree", "person"]), [100, 0]);
+    let post = |word: &str, number| {
+        format!("https://example.org/7/index.php?topic={number}.{word}{number}")
+    };
+    assert_eq!(deferred_of_kinds(post, ["msg", ""]), [100, 0]);
+}
+
+#[test]
+fn a_page_that_is_known_with_a_session_is_not_asked_for_without_it() {
+    let mut web = Web::new(&[sid(412)]);
+    web.judge(3, 5, 4);
+    let mut decide = |url: &str| web.learner.decide(&Url::parse(url).unwrap(), SITE);
+    let known = decide("https://example.org/page-3");
+    assert!(matches!(known, Placement::Deferred(DeferReason::Rule, _)), "{known:?}");
+    assert_eq!(decide("https://example.org/page-4"), Placement::Now);
+    // It is another page: two failures revoke the rule.
+    for page in [3, 5] {
+        web.judge(page, 9, 4);
+        let url = format!("https://example.org/page-{page}");
+        let text = u32::try_from(page).unwrap() + (1 << 21);
+        judge(&mut web.learner, &url, Some(text), Yielded::New, None);
+    }
+    web.judge(7, 5, 8);
+    let url = Url::parse("https://example.org/page-7").unwrap();
+    assert!(!matches!(web.learner.decide(&url, SITE), Placement::Deferred(..)));
+}
+
+#[test]
 fn parameters_may_be_separated_by_semicolons() {
     let of = |url: &str| Parts::of(&Url::parse(url).unwrap()).key;
     let (by_ampersands, by_semicolons) =
