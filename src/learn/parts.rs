@@ -155,12 +155,10 @@ impl Part<'_> {
         is_type.then_some(self.hash)
     }
 
-    /// Whether it is the name of a program, as `viewtopic.php`.
+    /// Whether it is the name of a program that is a word, as `viewtopic.php`.
     fn is_program(&self) -> bool {
-        let program = self.value.rsplit_once('.');
-        program.is_some_and(|(stem, ending)| {
-            PROGRAMS.contains(&ending)
-                && (1..=MAX_WORD).contains(&stem.len())
+        program(self.value).is_some_and(|stem| {
+            (1..=MAX_WORD).contains(&stem.len())
                 && stem.bytes().all(|it| it.is_ascii_alphabetic() || it == b'_')
         })
     }
@@ -274,8 +272,7 @@ impl<'a> Parts<'a> {
     fn kind_of_path(&self) -> Vec<&'a str> {
         let mut all: Vec<&str> = self.segments().map(|part| part.value).collect();
         all.retain(|it| !it.is_empty() && !INDEX_PAGES.contains(it));
-        let program = all.last().and_then(|it| it.rsplit_once('.'));
-        if program.is_some_and(|(_, ending)| PROGRAMS.contains(&ending)) {
+        if all.last().is_some_and(|it| program(it).is_some()) {
             return all;
         }
         let is_directory = all.len() > 1 && text_kind(all[0]) == TextKind::Word;
@@ -427,9 +424,11 @@ impl<'a> Parts<'a> {
         }
         view.push('?');
         if !types.is_empty() {
-            for chosen in
-                self.names(types).into_iter().filter(|it| !it.ends_with("=*") && it.contains('='))
-            {
+            let mut chosen: Vec<_> =
+                self.parameters().filter(|part| types.contains(&part.hash)).map(show).collect();
+            chosen.sort_unstable();
+            chosen.dedup();
+            for chosen in chosen {
                 view.push_str(&chosen);
                 view.push('&');
             }
@@ -440,17 +439,17 @@ impl<'a> Parts<'a> {
     /// The names of the parameters in their order, those of `types` with their values, and others with `*` for numbers with a word: `topic=12.15` is a page
     /// of a topic, and `topic=12.msg345` a post of it.
     fn names(&self, types: &[u64]) -> Vec<Cow<'a, str>> {
-        let show = |part: &Part<'a>| {
+        let name = |part: &Part<'a>| {
             let name = &part.name[..part.name.floor_char_boundary(40)];
             if types.contains(&part.hash) {
-                format!("{name}={}", part.value).into()
+                show(part).into()
             } else if is_mixed(part.value) {
                 format!("{name}=*").into()
             } else {
                 name.into()
             }
         };
-        let mut names: Vec<Cow<'_, str>> = self.parameters().map(show).collect();
+        let mut names: Vec<Cow<'_, str>> = self.parameters().map(name).collect();
         names.sort_unstable();
         names.dedup();
         names
@@ -463,16 +462,16 @@ impl<'a> Parts<'a> {
         Some((word, [hash(word, 5), last.hash]))
     }
 
-    /// The pattern, in words: host, shape of the path, unless segments repeat, with the segments of `types` as they are and `word` before the numbers of the
-    /// last one. The exact pattern has the first segment as it is, too, and names of parameters, those of `types` with their values.
+    /// The pattern, in words: host, shape of the path, unless segments repeat, and `word` before the numbers of the last one. The exact
+    /// pattern has the first segment and those of `types` as they are, and names of parameters, those of `types` with their values.
     pub(super) fn pattern(
         &self,
         host: &str,
         repeats: bool,
-        is_exact: bool,
-        types: &[u64],
+        types: Option<&[u64]>,
         word: &str,
     ) -> String {
+        let (is_exact, types) = (types.is_some(), types.unwrap_or_default());
         let mut shape = String::with_capacity(64);
         shape.push_str(host);
         let segments: Vec<_> = self.segments().collect();
@@ -517,6 +516,17 @@ impl<'a> Parts<'a> {
         }
         shape
     }
+}
+
+/// A parameter that says of which kind the page is, with its value.
+fn show(part: &Part<'_>) -> String {
+    format!("{}={}", &part.name[..part.name.floor_char_boundary(40)], part.value)
+}
+
+/// The name of a program without its ending, if it is one.
+fn program(segment: &str) -> Option<&str> {
+    let (stem, ending) = segment.rsplit_once('.')?;
+    PROGRAMS.contains(&ending).then_some(stem)
 }
 
 /// Whether a value has digits and letters.

@@ -187,22 +187,17 @@ impl PatternYield {
         self.self_linked += u32::from(counts && chain.links >= CHAIN_LINKS);
         self.fan = if self.from == chain.from { self.fan + 1 } else { 0 };
         self.from = chain.from;
-        self.has_only(text)
-    }
-
-    /// Whether hardly any of its pages has had a new text: the parameters of a forum choose its pages, although many show the same one.
-    fn is_barren(&self) -> bool {
-        self.new * BARREN < self.fetched
-    }
-
-    /// Whether all pages of the pattern have had this text, as forms to log in have, or no text and led to known pages.
-    fn has_only(&mut self, text: u32) -> bool {
         if self.fetched == 1 {
             self.only_text = Some(text);
         } else if self.only_text != Some(text) {
             self.only_text = None;
         }
         self.only_text.is_some()
+    }
+
+    /// Whether hardly any of its pages has had a new text: the parameters of a forum choose its pages, although many show the same one.
+    fn is_barren(&self) -> bool {
+        self.new * BARREN < self.fetched
     }
 
     fn missed(&mut self, points: u32) {

@@ -344,8 +344,9 @@ impl Site {
 
     /// Enters a page under its reduced key.
     fn add_reduced(&mut self, parts: &Parts<'_>, key: u64, text: Text) {
-        let left_out = parts.list.iter().flat_map(|part| Self::plain_candidates(parts, part));
-        let rule = left_out.into_iter().find(|it| self.is_accepted(*it));
+        let all = || parts.list.iter().flat_map(|part| Self::plain_candidates(parts, part));
+        let is_reduced = parts.key != key;
+        let rule = is_reduced.then(|| all().find(|it| self.is_accepted(*it))).flatten();
         // Pages with one more parameter differ from this one in that.
         let class = self.class(key);
         class.add(text, ABSENT);
@@ -1039,8 +1040,8 @@ impl Site {
         let numbered = parts.numbered();
         let word = numbered.filter(|(_, hashes)| self.has_many_numbers(*hashes));
         let word = word.map_or("", |(word, _)| word);
-        let own = parts.pattern(shown, repeats, true, &types, word);
-        let shape = parts.pattern(shown, repeats, false, &[], word);
+        let own = parts.pattern(shown, repeats, Some(&types), word);
+        let shape = parts.pattern(shown, repeats, None, word);
         let mut all = Vec::with_capacity(4);
         if shape != own {
             all.push((
