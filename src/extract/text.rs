@@ -23,6 +23,8 @@ pub(super) struct Segment {
     pub(super) start: usize,
     /// Number of its bytes that are text of links.
     pub(super) linked: usize,
+    /// Number of links that begin in it.
+    pub(super) links: u16,
     /// Number of its bytes that are source code.
     pub(super) code: usize,
 }
@@ -40,6 +42,8 @@ pub(super) struct Writer {
     pub(super) block: usize,
     /// Whether the text written next belongs to a link.
     pub(super) in_link: bool,
+    /// Links that have begun since the text written last.
+    pub(super) new_links: u16,
     /// Whether it is source code.
     pub(super) in_code: bool,
     /// Whether the limit of segments was reached, after which nothing is written.
@@ -122,7 +126,10 @@ impl Writer {
         self.out.push_str(words);
         self.gap = Gap::Space;
         if let Some(segment) = self.segments.last_mut() {
-            segment.linked += if self.in_link { words.len() } else { 0 };
+            if self.in_link {
+                segment.linked += words.len();
+                segment.links = segment.links.saturating_add(std::mem::take(&mut self.new_links));
+            }
             segment.code += if self.in_code { words.len() } else { 0 };
         }
     }
@@ -133,7 +140,7 @@ impl Writer {
             return;
         }
         let (gap, block, start) = (self.gap, self.block, self.out.len());
-        self.segments.push(Segment { gap, block, start, linked: 0, code: 0 });
+        self.segments.push(Segment { gap, block, start, linked: 0, links: 0, code: 0 });
     }
 }
 

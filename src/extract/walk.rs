@@ -148,6 +148,7 @@ impl<'a> Walk<'a, '_> {
             } else {
                 outline.line(block, text, linked, is_body);
             }
+            outline.set_links(segment.links);
         }
         outline
     }
@@ -181,7 +182,7 @@ impl<'a> Walk<'a, '_> {
         }
         if is_link(element) {
             self.in_link += 1;
-            self.writer.in_link = true;
+            (self.writer.in_link, self.writer.new_links) = (true, 1);
         }
         if is_code(element) {
             self.in_code += 1;

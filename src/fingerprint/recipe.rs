@@ -3,6 +3,7 @@
 use std::{
     fmt,
     hash::{BuildHasher, Hasher, RandomState},
+    num::ParseIntError,
 };
 
 use serde::{Deserialize, Serialize};
@@ -72,8 +73,37 @@ impl Default for Recipe {
 
 /// The seed of the hash of features, which makes fingerprints of texts. Anyone who knows it can forge texts with a chosen fingerprint, so it is never printed.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(transparent)]
+#[serde(try_from = "Written", into = "Written")]
 pub struct HashSeed(pub u64);
+
+/// A seed as a configuration has it: numbers of TOML end at 2^63.
+#[derive(Deserialize, Serialize)]
+#[serde(untagged)]
+enum Written {
+    Number(u64),
+    Digits(String),
+}
+
+impl From<HashSeed> for Written {
+    fn from(HashSeed(seed): HashSeed) -> Self {
+        if i64::try_from(seed).is_ok() {
+            Self::Number(seed)
+        } else {
+            Self::Digits(seed.to_string())
+        }
+    }
+}
+
+impl TryFrom<Written> for HashSeed {
+    type Error = ParseIntError;
+
+    fn try_from(written: Written) -> Result<Self, ParseIntError> {
+        Ok(Self(match written {
+            Written::Number(seed) => seed,
+            Written::Digits(digits) => digits.parse()?,
+        }))
+    }
+}
 
 impl HashSeed {
     /// The seed of `dedup.seed = "public"`: everybody gets the same fingerprints. (The letters `pagesiev`.)
@@ -100,8 +130,8 @@ impl fmt::Debug for HashSeed {
     }
 }
 
-/// The key `dedup.seed`: `"secret"`, `"public"` or a number of 0 or more. Serialised as a configuration spells it, the number of a
-/// fixed seed included.
+/// The key `dedup.seed`: `"secret"`, `"public"` or a number of 0 or more, from 2^63 on in quotes. Serialised as a configuration spells it, the
+/// number of a fixed seed included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(
     rename_all = "lowercase",
@@ -171,6 +201,13 @@ mod tests {
         ] {
             assert_eq!(parse(&serde_json::to_string(&choice).unwrap()).unwrap(), choice);
         }
+    }
+
+    #[test]
+    fn a_seed_that_no_number_of_toml_holds_is_written_as_text() {
+        let written = |seed| serde_json::to_string(&HashSeedChoice::Fixed(HashSeed(seed))).unwrap();
+        assert_eq!(written(i64::MAX.unsigned_abs()), "9223372036854775807");
+        assert_eq!(written(u64::MAX), r#""18446744073709551615""#);
     }
 
     #[test]

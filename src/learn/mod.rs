@@ -43,15 +43,17 @@ const MAX_BYTES: usize = 64 << 20;
 /// One in this many of the URLs that a rule defers is fetched all the same, up to [`FULL_RATE_SAMPLES`] of them, and then one in 64 times as many.
 const SAMPLE_ONE_IN: u64 = 50;
 const FULL_RATE_SAMPLES: u32 = 20;
-/// A new text has new lines if at least this many bytes of it, and an eighth, are in lines not seen before.
+/// A new text has new lines if at least this many bytes of it, and an eighth, are in sentences not seen before.
 const MIN_NEW_BYTES: usize = 100;
+/// A line is new if one in so many of its bytes is in new sentences.
+const CHANGED: usize = 4;
 /// What is known of a site is saved after this many of its pages, and what is known of parameters after this many of all.
 const SAVED: u32 = 256;
 const SAVED_OF_ALL: u64 = 4_096;
 /// The name under which what is known of all sites together is saved.
 const ALL: &str = "";
-/// Bits of the Bloom filter of known lines, for all sites.
-const LINE_FILTER_BITS: usize = 1 << 23;
+/// Bits of the Bloom filter of known sentences, for all sites.
+const SENTENCE_FILTER_BITS: usize = 1 << 23;
 
 /// The `[learn]` table: what is known of sites before they are crawled.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,7 +105,7 @@ pub(crate) enum Yielded {
     KnownLines,
     /// A text that was known.
     KnownText,
-    /// The same, and exactly that of a page whose URL differs in one part only: the learner finds that.
+    /// The same, and exactly that of a page whose URL differs in one parameter only: the learner finds that.
     EqualText,
     /// No text: it is no page, or one that asks not to be indexed.
     Nothing,
@@ -118,7 +120,7 @@ impl Yielded {
         matches!(self, Self::New | Self::KnownLines)
     }
 
-    /// A known text that is exactly that of a page whose URL differs in one part only, if it is.
+    /// A known text that is exactly that of a page whose URL differs in one parameter only, if it is.
     fn exactly(self, is_equal: bool) -> Self {
         if is_equal && self == Self::KnownText { Self::EqualText } else { self }
     }
@@ -147,6 +149,19 @@ pub(crate) struct Page<'a> {
     pub(crate) from: Option<&'a Url>,
 }
 
+/// What a deferred URL is expected to have.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Estimate {
+    /// Its pattern.
+    pub(crate) pattern: String,
+    /// How likely it has a new text.
+    pub(crate) new: f64,
+    /// The same, at most (95 % sure).
+    pub(crate) new_at_most: f64,
+    /// How likely it has a text that the filter would keep, but whose lines are known.
+    pub(crate) rearranged: f64,
+}
+
 /// What was learnt of all sites.
 #[derive(Debug)]
 pub(crate) struct Learner {
@@ -169,8 +184,9 @@ pub(crate) struct Learner {
     saved: DocId,
     /// The last document.
     last: DocId,
-    lines: Vec<u64>,
-    line_count: usize,
+    /// A Bloom filter of the sentences that were seen.
+    sentences: Vec<u64>,
+    sentence_count: usize,
     clock: u64,
     /// How often a parameter made no difference, on all sites.
     parameters: HashMap<u64, Trial>,
@@ -197,8 +213,8 @@ impl Learner {
             through: DocId(0),
             saved: DocId(0),
             last: DocId(0),
-            lines: Vec::new(),
-            line_count: 0,
+            sentences: Vec::new(),
+            sentence_count: 0,
             clock: 0,
             parameters: HashMap::new(),
             changed: HashSet::new(),
@@ -214,28 +230,41 @@ impl Learner {
     /// Whether much of a text is in lines that no text before it had, and a hash of the text. Remembers its lines. Those of `links` are text of
     /// links only, and never new.
     pub(crate) fn has_new_lines(&mut self, text: &str, links: &HashSet<u64>) -> (bool, u16) {
-        if self.lines.is_empty() || self.line_count * 8 > LINE_FILTER_BITS {
-            self.lines = vec![0; LINE_FILTER_BITS / 64];
-            self.line_count = 0;
+        if self.sentences.is_empty() || self.sentence_count * 8 > SENTENCE_FILTER_BITS {
+            self.sentences = vec![0; SENTENCE_FILTER_BITS / 64];
+            self.sentence_count = 0;
         }
         let (mut novel, mut all, mut whole) = (0, 0, 0_u64);
         for line in text.lines() {
             let hash = hash_of_line(line);
             whole = whole.rotate_left(5) ^ hash;
-            let places = [hash, hash >> 32]
-                .map(|bits| usize::try_from(bits % LINE_FILTER_BITS as u64).unwrap_or(0));
-            let is_known = places.iter().all(|at| self.lines[at / 64] >> (at % 64) & 1 == 1);
             all += line.len();
-            if !is_known {
-                novel += if links.contains(&hash) { 0 } else { line.len() };
-                self.line_count += 1;
-                for at in places {
-                    self.lines[at / 64] |= 1 << (at % 64);
-                }
+            let mut new = 0;
+            for sentence in sentences(line) {
+                new += if self.is_new_sentence(sentence) { sentence.len() } else { 0 };
             }
+            // A paragraph in which a sentence has changed is a new one, but not if only the name of the page in it has.
+            novel += match links.contains(&hash) {
+                true => 0,
+                false if new * CHANGED >= line.len() => line.len(),
+                false => new,
+            };
         }
         let hash = u16::try_from(whole >> 48).unwrap_or_default().max(1);
         (novel >= MIN_NEW_BYTES && novel * 8 >= all, hash)
+    }
+
+    /// Whether no text before had this sentence.
+    fn is_new_sentence(&mut self, sentence: &str) -> bool {
+        let hash = hash_of_sentence(sentence);
+        let places = [hash, hash >> 32]
+            .map(|bits| usize::try_from(bits % SENTENCE_FILTER_BITS as u64).unwrap_or(0));
+        let is_new = places.iter().any(|at| self.sentences[at / 64] >> (at % 64) & 1 == 0);
+        for at in places {
+            self.sentences[at / 64] |= 1 << (at % 64);
+        }
+        self.sentence_count += usize::from(is_new);
+        is_new
     }
 
     fn site(&mut self, name: &str) -> &mut Site {
@@ -289,6 +318,7 @@ impl Learner {
         if is_known {
             let text = Text { group: page.text.unwrap_or_default().max(1), hash: page.hash };
             site.judged(page.url, text, page.yielded.is_new_text());
+            site.remember_path(page.url);
         } else {
             self.learn(page);
         }
@@ -331,9 +361,10 @@ impl Learner {
         let site = self.site(page.site);
         site.elsewhere = elsewhere;
         let has_new_text = page.yielded.is_new_text();
+        let patterns = site.patterns(page.url);
+        site.remember_path(page.url);
         let mut changed = site.try_rules(page);
         let yielded = page.yielded.exactly(site.repeats_exactly);
-        let patterns = site.patterns(page.url);
         let of_referrer = page.from.map(|from| site.patterns(from)).unwrap_or_default();
         let is_own = |number: u32| of_referrer.iter().any(|it| it.number == number);
         let (chain, is_outside) = site.chain_to(page);
@@ -354,6 +385,10 @@ impl Learner {
             }
         }
         site.set_chain(page.url, longest, !is_gain);
+        match page.from {
+            Some(from) if is_gain => changed |= site.earn_pages(from),
+            _ => site.spend_page(page.url),
+        }
         for Pattern { number, .. } in of_referrer {
             if patterns.iter().any(|it| it.number == number) {
                 continue;
@@ -415,12 +450,15 @@ impl Learner {
             }
         }
         let (mut late, mut is_known, mut is_open) = (None, false, false);
+        let is_page = known.is_page_of_list(url);
         for Pattern { number, text, kind } in known.patterns(url) {
             let Some(pattern_yield) = known.yields.get(&number) else { continue };
             is_open |= kind == PatternKind::Exact && known.is_in_open_branch(url, number);
             let sample_interval =
                 if is_open && matches!(kind, PatternKind::Exact | PatternKind::Broad) {
                     pattern_yield.self_link_interval(kind)
+                } else if is_page && kind.is_of_views() {
+                    1
                 } else {
                     pattern_yield.sample_interval(kind)
                 };
@@ -446,6 +484,11 @@ impl Learner {
             Prediction::Repeats(rule) => Placement::Late(rule),
             Prediction::Open => late.map_or(Placement::Now, Placement::Late),
         }
+    }
+
+    /// Whether a URL is a further one of a known path: it shows a choice of other pages, or the same.
+    pub(crate) fn is_view(&self, url: &Url, site: &str) -> bool {
+        self.sites.get(site).is_some_and(|site| site.is_view(url))
     }
 
     /// The group of a URL that is fetched late because only a duplicate has the link.
@@ -541,38 +584,54 @@ impl Learner {
         !self.evicted.is_empty()
     }
 
-    /// The pattern of a deferred URL, and how likely it has a new text: as estimated, and at most (95 % sure).
-    pub(crate) fn estimate(&mut self, url: &Url, site: &str) -> (String, f64, f64) {
+    /// What a deferred URL is expected to have.
+    pub(crate) fn estimate(&mut self, url: &Url, site: &str) -> Estimate {
         let site = self.site(site);
         let patterns = site.patterns(url);
-        let shown = patterns.first().map(|it| it.text.clone()).unwrap_or_default();
+        let pattern = patterns.first().map(|it| it.text.clone()).unwrap_or_default();
         if let Prediction::Repeats(rule) = site.predict(url) {
             let trial = site.candidates[&rule].trial;
-            return (shown, f64::from(trial.failure_rate()), trial.failure_rate_bound());
+            let (new, new_at_most) = (trial.failure_rate().into(), trial.failure_rate_bound());
+            return Estimate { pattern, new, new_at_most, rearranged: 0.0 };
         }
-        let yields = patterns.iter().filter_map(|it| Some((it.kind, site.yields.get(&it.number)?)));
-        let closed =
-            yields.max_by_key(|(kind, pattern_yield)| pattern_yield.sample_interval(*kind));
-        let (estimate, most) = closed.map_or((0.5, 1.0), |(_, pattern_yield)| {
-            (
-                f64::from(pattern_yield.estimate()),
-                upper_bound(pattern_yield.misses(), 0).max(pattern_yield.estimate().into()),
-            )
-        });
-        (shown, estimate, most)
+        let yields =
+            || patterns.iter().filter_map(|it| Some((it.kind, site.yields.get(&it.number)?)));
+        let closed = yields().max_by_key(|(kind, it)| it.sample_interval(*kind));
+        let new = closed.map_or(0.5, |(_, it)| f64::from(it.estimate()));
+        let bound = closed.map_or(1.0, |(_, it)| upper_bound(it.misses(), 0));
+        // Wider patterns do not count pages that repeat others.
+        let rearranged = yields().next().map_or(0.0, |(_, it)| it.rearranged());
+        Estimate { pattern, new, new_at_most: bound.max(new), rearranged }
     }
+}
+
+/// The sentences of a line: a text that was made for its URL has the number or the name in one of them.
+fn sentences(line: &str) -> impl Iterator<Item = &str> {
+    line.split_inclusive(['。', '！', '？']).flat_map(|part| part.split(". "))
+}
+
+/// A hash of a sentence, the same whatever numbers it has: counters and dates make no new text. A row of numbers is no sentence.
+fn hash_of_sentence(sentence: &str) -> u64 {
+    let digits = sentence.bytes().filter(u8::is_ascii_digit).count();
+    if digits == 0 || sentence.chars().filter(|it| it.is_alphabetic()).count() <= digits {
+        return hash_of_line(sentence);
+    }
+    let mut words = String::with_capacity(sentence.len());
+    for part in sentence.split_inclusive(|it: char| it.is_ascii_digit()) {
+        words.push_str(part.trim_end_matches(|it: char| it.is_ascii_digit()));
+    }
+    hash_of_line(&words)
 }
 
 fn hash_of_line(line: &str) -> u64 {
     xxh3_64_with_seed(line.as_bytes(), 11)
 }
 
-/// The lines of a page that are nothing but text of links, if its URL has a query: such a page shows a choice of others.
-pub(crate) fn link_lines(url: &Url, outline: &Outline) -> HashSet<u64> {
-    if url.query().is_none() {
-        return HashSet::new();
-    }
+/// The lines of a page that are nothing but text of links: of a view all of them, of another page those with several links, as to recommended
+/// pages.
+pub(crate) fn link_lines(outline: &Outline, is_view: bool) -> HashSet<u64> {
     let lines = outline.lines().iter().enumerate();
+    let lines = lines.filter(|(_, line)| is_view || line.links > 1);
     let lines = lines.map(|(number, line)| (outline.text_of(number), line.linked));
     let of_links = lines.filter(|(text, linked)| linked * 10 >= text.len() * 9);
     of_links.map(|(text, _)| hash_of_line(text.trim())).collect()

@@ -12,8 +12,6 @@ const MAX_DEPTH: usize = 10;
 
 /// The longest last segment that may be the name of a view, and the longest word before a number.
 const MAX_WORD: usize = 16;
-/// The shortest word before a number without anything between them.
-const MIN_NUMBERED: usize = 4;
 /// Names that servers give the index page of a directory.
 const INDEX_PAGES: [&str; 9] = [
     "index.html",
@@ -125,6 +123,7 @@ pub(super) enum TextKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Part<'a> {
     pub(super) kind: PartKind,
+    /// The name of a parameter; of a segment that looks like an id, the word before it, as `sid` in `/about/sid/4f0c81b2`.
     pub(super) name: &'a str,
     pub(super) value: &'a str,
     hash: u64,
@@ -169,10 +168,9 @@ impl Part<'_> {
         let is_separator = |it: char| matches!(it, '-' | '_' | '.');
         let number = stem.find(|it: char| it.is_ascii_digit())?;
         let name = &stem[..number];
-        let word = name.strip_suffix(is_separator).unwrap_or(name);
         // Ids of letters and digits begin with a few letters, too.
-        let least = if word.len() < name.len() { 1 } else { MIN_NUMBERED };
-        let is_word = (least..=MAX_WORD).contains(&word.len())
+        let word = name.strip_suffix(is_separator)?;
+        let is_word = (1..=MAX_WORD).contains(&word.len())
             && word
                 .split('_')
                 .all(|it| !it.is_empty() && it.bytes().all(|it| it.is_ascii_alphabetic()));
@@ -228,13 +226,16 @@ impl<'a> Parts<'a> {
         let mut rest = 0_u64;
         let mut prefixes = Vec::with_capacity(8);
         let mut prefix = hash("/", 7);
+        let mut before = "";
         for (place, segment) in (0_u8..).zip(path.split('/').skip(1)) {
             prefixes.push(prefix);
             prefix = hash(segment, prefix);
             let hash = hash(segment, 16 + u64::from(place));
             if usize::from(place) < MAX_PARTS {
                 let (kind, blank) = (PartKind::Segment(place), 0x9e37_79b9 + u64::from(place));
-                list.push(Part { kind, name: "", value: segment, hash, blank });
+                let name = if may_be_session(segment) { before } else { "" };
+                list.push(Part { kind, name, value: segment, hash, blank });
+                before = if text_kind(segment) == TextKind::Word { segment } else { "" };
             } else {
                 rest = rest.rotate_left(5) ^ hash;
             }
@@ -475,6 +476,7 @@ impl<'a> Parts<'a> {
         let mut shape = String::with_capacity(64);
         shape.push_str(host);
         let segments: Vec<_> = self.segments().collect();
+        let is_directory = segments.get(1).is_some_and(|next| !next.value.is_empty());
         if repeats {
             shape.push_str("/…repeated…");
         } else if segments.len() > MAX_DEPTH {
@@ -487,7 +489,7 @@ impl<'a> Parts<'a> {
                 match text_kind(part.value) {
                     _ if part.value.is_empty() => {}
                     TextKind::Number => shape.push('#'),
-                    TextKind::Word if is_exact && place == 0 && !is_last => {
+                    TextKind::Word if is_exact && place == 0 && is_directory => {
                         shape.push_str(part.value);
                     }
                     _ if types.contains(&part.hash) && is_last => shape.push_str(stem),
@@ -556,6 +558,17 @@ pub(super) fn text_kind(text: &str) -> TextKind {
     }
 }
 
+/// The shortest segment that may be a session.
+const MIN_SESSION: usize = 6;
+
+/// Whether a segment may be the id of a session.
+fn may_be_session(segment: &str) -> bool {
+    text_kind(segment) == TextKind::Id
+        || segment.len() >= MIN_SESSION
+            && segment.bytes().all(|it| it.is_ascii_alphanumeric())
+            && segment.bytes().any(|it| it.is_ascii_digit())
+}
+
 /// Whether it has a number of at least 64 bits, in hexadecimal.
 fn has_long_hex(bytes: &[u8]) -> bool {
     let mut runs = bytes.split(|byte| !byte.is_ascii_hexdigit());
@@ -616,8 +629,32 @@ const CIRCUMSTANCES: [&str; 18] = [
     "skin",
     "replytocom",
 ];
+/// Parameters for the page of a list, or its first item.
+const PAGES: [&str; 14] = [
+    "currentpage",
+    "cur_page",
+    "offset",
+    "p",
+    "page",
+    "paged",
+    "pageindex",
+    "pageno",
+    "pagenum",
+    "pg",
+    "pn",
+    "skip",
+    "st",
+    "start",
+];
 const CONTENT: [&str; 10] =
     ["hl", "lang", "language", "locale", "page", "p", "id", "q", "query", "search"];
+
+/// Whether this parameter chooses the page of a list.
+pub(super) fn chooses_page(part: &Part<'_>) -> bool {
+    part.kind == PartKind::Parameter
+        && part.value.bytes().all(|byte| byte.is_ascii_digit())
+        && PAGES.iter().any(|name| name.eq_ignore_ascii_case(part.name))
+}
 
 /// What this name of a parameter says, if anything.
 pub(super) fn meaning(parameter: &str) -> Option<Meaning> {
@@ -657,7 +694,6 @@ mod tests {
             ("thread-17-1-2.html", "thread-"),
             ("category-3-b1-min200-max1700-attr1.2-2-goods_id-DESC.html", "category-"),
             ("shop/article_cat-3.html", "article_cat-"),
-            ("chapter12", "chapter"),
             ("p-17", "p-"),
         ] {
             assert_eq!(word(path).as_deref(), Some(found), "{path}");
@@ -669,6 +705,7 @@ mod tests {
             "top-10-places-to-see.html",
             "the-great-2-day-walk.html",
             "abc12.html",
+            "chapter12",
             "x3f9a.html",
             "goods-17/",
         ] {

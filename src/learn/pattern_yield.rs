@@ -23,8 +23,10 @@ const CHAIN_POINTS: u32 = 8;
 const BROAD_CHAIN_POINTS: u32 = 12;
 /// The same of views, wherever they were found: 40 in a row.
 const VIEW_POINTS: u32 = 30;
-/// A view of one path that has the very text of another one: eight in a row.
+/// A view of one path that has the very text of the one before: eight in a row.
 const EQUAL_VIEW_POINTS: u32 = 150;
+/// A page that has the very text of one whose URL differs in one parameter, another one each time: 400 in a row. Rules are tried by such pages.
+const EQUAL_PAIR_POINTS: u32 = 3;
 /// A path of which fewer than one in this many pages has a new text is not chosen from by its parameters.
 const BARREN: u32 = 8;
 /// A page with this many links to a pattern is an index of it.
@@ -39,6 +41,8 @@ const FULL_PRIORITY: u32 = 1_000;
 const POINTS_PER_NEW_TEXT: u32 = 2;
 /// Most points that a pattern with occasional new texts is allowed.
 const MAX_STEADY_POINTS: u32 = 1_000 * KNOWN_TEXT_POINTS;
+/// With fewer new texts, the repeats since the last one say nothing of the distance between two.
+const FEW_TEXTS: u32 = 8;
 /// Pages that a pattern earns with each new text elsewhere to which it leads.
 const CREDIT_PER_NEW_TEXT: u32 = 3;
 /// A pattern of which fewer than one in this many pages is new is lean.
@@ -70,6 +74,11 @@ pub(super) enum PatternKind {
 }
 
 impl PatternKind {
+    /// Whether its URLs show choices of other pages.
+    pub(super) fn is_of_views(self) -> bool {
+        matches!(self, Self::View | Self::Path)
+    }
+
     /// Whether only pages without much text of their own count.
     pub(super) fn is_wide(self) -> bool {
         matches!(self, Self::Broad | Self::View | Self::Path)
@@ -92,14 +101,20 @@ pub(super) struct Chain {
 pub(super) struct PatternYield {
     /// Pages received, and redirects.
     pub(super) fetched: u32,
-    /// New texts among them.
+    /// New texts among them, with new lines.
     pub(super) new: u32,
+    /// New texts whose lines were known.
+    known_lines: u32,
+    /// Known texts, each time another one: versions of a manual repeat each other, and ids that are not there have one page.
+    varied: u32,
     /// Since the last new text, or the last one elsewhere to which a page of this pattern led.
     misses: u32,
     /// What they count.
     points: u32,
     /// The text that all its pages have had, 0 if they had none.
     only_text: Option<u32>,
+    /// That of the last page.
+    last_text: u32,
     /// Where the last page was found, and how many before it were found there too.
     from: u32,
     fan: u32,
@@ -130,15 +145,18 @@ impl PatternYield {
         chain: Chain,
     ) -> bool {
         let before = self.sample_interval(kind);
+        let is_same = std::mem::replace(&mut self.last_text, text) == text;
+        self.varied += u32::from(yielded == Yielded::KnownText && !is_same);
         let is_only_text = self.count(yielded, text, kind, chain);
         match (yielded, kind) {
             (Yielded::New, _) => {
                 self.new += 1;
                 self.gained();
             }
-            (Yielded::EqualText, PatternKind::Path) if self.is_barren() => {
+            (Yielded::EqualText, PatternKind::Path) if is_same && self.is_barren() => {
                 self.missed(EQUAL_VIEW_POINTS);
             }
+            (Yielded::EqualText, _) if !is_same => self.missed(EQUAL_PAIR_POINTS),
             (Yielded::KnownText | Yielded::Nothing, PatternKind::Path) if self.is_barren() => {
                 self.missed(VIEW_POINTS);
             }
@@ -182,6 +200,7 @@ impl PatternYield {
             (self.misses, self.points) = (0, 0);
         }
         self.fetched = self.fetched.saturating_add(1);
+        self.known_lines += u32::from(yielded == Yielded::KnownLines);
         // Repeats end an exact pattern by themselves: a chain of ids has gaps.
         let counts = kind != PatternKind::Exact || yielded.is_new_text();
         self.self_linked += u32::from(counts && chain.links >= CHAIN_LINKS);
@@ -225,8 +244,13 @@ impl PatternYield {
 
     /// One of this many URLs is to be fetched. A pattern whose form many traps have may be without an end in all directions.
     pub(super) fn sample_interval(&self, kind: PatternKind) -> u32 {
-        // What gives little, but steadily, is not ended by chance.
-        let each = self.fetched.checked_div(self.new).unwrap_or(0);
+        // What gives little, but steadily, is not ended by chance: a few texts at the beginning are no steady yield.
+        let through = if self.new < FEW_TEXTS {
+            self.fetched.saturating_sub(self.misses)
+        } else {
+            self.fetched
+        };
+        let each = through.checked_div(self.new).unwrap_or(0);
         let steady = each.saturating_mul(4 * KNOWN_TEXT_POINTS).min(MAX_STEADY_POINTS);
         let most = match kind {
             PatternKind::View | PatternKind::Path => {
@@ -253,7 +277,7 @@ impl PatternYield {
             let is_lean = self.new.saturating_mul(WIDE_LEAN) < self.fetched;
             own.checked_sub(MAX_SELF_LINKED).filter(|_| is_lean)
         } else {
-            let is_lean = self.new.saturating_mul(LEAN) < self.fetched;
+            let is_lean = self.new.saturating_mul(LEAN) < self.fetched - self.varied;
             own.checked_sub(MAX_SELF_LINKED).filter(|_| is_lean)
         };
         over.map_or(1, |over| 64 << (over / 16).min(16))
@@ -294,6 +318,11 @@ impl PatternYield {
     #[allow(clippy::cast_precision_loss, reason = "an estimate")]
     pub(super) fn estimate(&self) -> f32 {
         self.share().min(1.5 / (self.misses as f32 + 1.5))
+    }
+
+    /// The share of pages that had a new text of known lines.
+    pub(super) fn rearranged(&self) -> f64 {
+        f64::from(self.known_lines) / f64::from(self.fetched.max(1))
     }
 
     /// Its place among the patterns that come late: the estimate, and less if the pattern has fed many pages to itself. A maze of new texts would
@@ -353,9 +382,20 @@ mod tests {
         assert!((230..=240).contains(&of_index), "{of_index}");
         assert_eq!(enough(Yielded::KnownLines, PatternKind::Broad, in_a_chain), Some(100));
         assert_eq!(enough(Yielded::KnownLines, PatternKind::View, from_elsewhere), Some(40));
-        assert_eq!(enough(Yielded::EqualText, PatternKind::View, from_elsewhere), Some(150));
+        assert_eq!(enough(Yielded::EqualText, PatternKind::Exact, from_elsewhere), Some(400));
+        assert_eq!(enough(Yielded::EqualText, PatternKind::View, from_elsewhere), Some(400));
         assert_eq!(enough(Yielded::KnownText, PatternKind::Path, from_elsewhere), Some(40));
-        assert_eq!(enough(Yielded::EqualText, PatternKind::Path, from_elsewhere), Some(8));
+        assert_eq!(enough(Yielded::EqualText, PatternKind::Path, from_elsewhere), Some(400));
+        let same_text = |kind| {
+            let mut views = PatternYield::default();
+            views.add(Yielded::New, 7, kind, Chain::default());
+            (1..2_000).find(|_| {
+                views.add(Yielded::EqualText, 7, kind, Chain::default());
+                views.sample_interval(kind) > 1
+            })
+        };
+        assert_eq!(same_text(PatternKind::Exact), Some(150));
+        assert_eq!(same_text(PatternKind::Path), Some(15), "from the eighth on hardly any is new");
         let mut blog = PatternYield { new: 1_000, fetched: 1_000, ..PatternYield::default() };
         let lists = (1..2_000).find(|page| {
             blog.add(Yielded::KnownLines, *page, PatternKind::Broad, of_an_index(*page));
@@ -369,6 +409,23 @@ mod tests {
             forum.sample_interval(PatternKind::Path) > 1
         });
         assert!(repeats.is_empty(), "its parameters choose");
+    }
+
+    #[test]
+    fn a_new_text_at_the_beginning_is_no_steady_yield() {
+        let repeats = |texts: u32, distance: u32| {
+            let mut pages = PatternYield::default();
+            for page in 0..texts * distance {
+                let yielded = if page % distance == 0 { Yielded::New } else { Yielded::KnownText };
+                pages.add(yielded, page, PatternKind::Exact, Chain::default());
+            }
+            (1..2_000).find(|page| {
+                pages.add(Yielded::KnownText, 9_000 + page, PatternKind::Exact, Chain::default());
+                pages.sample_interval(PatternKind::Exact) > 1
+            })
+        };
+        assert_eq!(repeats(1, 1), Some(150), "a page that says that there is none");
+        assert!(repeats(10, 100).is_some_and(|pages| pages > 300), "one in a hundred");
     }
 
     #[test]

@@ -56,6 +56,8 @@ pub enum RulePart {
         /// On which URLs, if not on all.
         only: Option<Only>,
     },
+    /// The segment after this one, wherever it stands, if it looks like an id.
+    After(String),
     /// A host.
     Host {
         /// Its name; none means all hosts of the site.
@@ -158,9 +160,18 @@ pub(super) fn last_id(name: &str) -> u32 {
     candidate_id(&[10, hash(name, 0)])
 }
 
-/// The candidate that a parameter makes no difference on pages of this kind.
-pub(super) fn kind_id(parts: &Parts<'_>, part: &Part<'_>) -> Option<u32> {
-    (part.kind == PartKind::Parameter).then(|| candidate_id(&[15, hash(part.name, 0), parts.kind]))
+/// The candidate that what follows this word in a path makes no difference.
+fn after_id(word: &str) -> u32 {
+    candidate_id(&[16, hash(word, 0)])
+}
+
+/// The other candidate that a part makes no difference: a parameter on pages of this kind, a segment wherever it follows this word.
+pub(super) fn other_id(parts: &Parts<'_>, part: &Part<'_>) -> Option<u32> {
+    match part.kind {
+        PartKind::Parameter => Some(candidate_id(&[15, hash(part.name, 0), parts.kind])),
+        PartKind::Segment(_) if !part.name.is_empty() => Some(after_id(part.name)),
+        PartKind::Segment(_) | PartKind::Host => None,
+    }
 }
 
 impl RulePart {
@@ -180,11 +191,15 @@ impl RulePart {
     /// The rule of this number that leaves out this part of a URL.
     pub(super) fn of(number: u32, part: &Part<'_>, parts: &Parts<'_>) -> Self {
         let plain = Self::plain(part, parts);
+        if Some(number) == other_id(parts, part) {
+            let name = part.name.to_owned();
+            return match part.kind {
+                PartKind::Parameter => Self::ParameterOf { name, kind: parts.show_kind() },
+                PartKind::Segment(_) | PartKind::Host => Self::After(name),
+            };
+        }
         if part.kind == PartKind::Parameter {
-            let is_of_kind = Some(number) == kind_id(parts, part);
-            let of_kind =
-                || Self::ParameterOf { name: part.name.to_owned(), kind: parts.show_kind() };
-            return if is_of_kind { of_kind() } else { plain };
+            return plain;
         }
         let after = match part.kind {
             PartKind::Segment(place) => usize::from(place) + 1,
@@ -229,6 +244,7 @@ impl RulePart {
             Self::Host { name, only: None } => {
                 candidate_id(&[8, hash(name.as_deref().unwrap_or_default(), 0)])
             }
+            Self::After(word) => after_id(word),
             Self::Order => ORDER,
             Self::Index => INDEX,
             Self::Ending => ENDING,
@@ -277,6 +293,7 @@ impl fmt::Display for RulePart {
                 write!(f, "host {}", name.as_deref().unwrap_or(EVERYWHERE))?;
                 only.iter().try_for_each(|only| only.fmt(name.as_deref(), f))
             }
+            Self::After(word) => write!(f, "segment after {word}"),
             Self::Order => f.write_str("order of parameters"),
             Self::Index => f.write_str("name of an index page"),
             Self::Ending => f.write_str("ending of a file"),
@@ -431,10 +448,19 @@ impl Fields {
 }
 
 fn segment(path: &str, only: Option<Only>) -> Result<RulePart, String> {
+    let word = path.strip_prefix("*/").and_then(|it| it.strip_suffix("/*"));
+    if let Some(word) = word.filter(|it| !it.is_empty() && !it.contains(['/', '?', '#', ';'])) {
+        return match only {
+            None => Ok(RulePart::After(word.to_owned())),
+            Some(_) => Err("`counterparts` goes with the whole path of a `segment`".into()),
+        };
+    }
     let prefix = path.strip_suffix("/*").filter(|it| it.is_empty() || it.starts_with('/'));
     let prefix = prefix.filter(|it| !it.contains(['?', '#', ';']));
     let prefix = prefix.ok_or_else(|| {
-        format!("`segment` is a path whose last segment is *, such as \"/docs/*\", not {path:?}")
+        format!(
+            "`segment` is a path whose last segment is *, such as \"/docs/*\" or \"*/sid/*\", not {path:?}"
+        )
     })?;
     Ok(RulePart::Segment { prefix: prefix.to_owned(), only })
 }
@@ -473,6 +499,7 @@ impl From<Rule> for Fields {
                 fields.host = Some(name.unwrap_or_else(|| EVERYWHERE.to_owned()));
                 only = restriction;
             }
+            RulePart::After(word) => fields.segment = Some(format!("*/{word}/*")),
             RulePart::Order => fields.order = Some(true),
             RulePart::Index => fields.index = Some(true),
             RulePart::Ending => fields.ending = Some(true),
@@ -502,6 +529,7 @@ mod tests {
             r#""parameter":"sort","kind":"/*?route=product/product""#,
             r#""parameter":"sort","kind":"/shop/list.php""#,
             r#""segment":"/*""#,
+            r#""segment":"*/sid/*""#,
             r#""segment":"/a/b/*","counterparts":"same""#,
             r#""segment":"/a/*","counterparts":"agreeing","value":"x","next":"y""#,
             r#""host":"www2.example.org""#,
@@ -533,6 +561,8 @@ mod tests {
             (r#""trials":1"#, "exactly one of"),
             (r#""segment":"docs""#, "`segment`"),
             (r#""segment":"/a/*","value":"x""#, "`counterparts`"),
+            (r#""segment":"*/sid/*","counterparts":"same""#, "`counterparts`"),
+            (r#""segment":"*/a/b/*""#, "`segment`"),
             (r#""parameter":"a","counterparts":"same""#, "`counterparts`"),
             (r#""order":true,"kind":"/*""#, "`kind`"),
             (r#""parameter":"a","kind":"shop""#, "`kind`"),

@@ -31,9 +31,11 @@ use url::Url;
 use super::{
     Page, Yielded,
     classes::Classes,
-    parts::{Meaning, Part, PartKind, Parts, Spelling, TextKind, hash, meaning, text_kind},
+    parts::{
+        Meaning, Part, PartKind, Parts, Spelling, TextKind, chooses_page, hash, meaning, text_kind,
+    },
     pattern_yield::{Chain, PatternKind, PatternYield},
-    rule::{Counterparts, ENDING, INDEX, RulePart, SLASH, candidate_id, kind_id, last_id},
+    rule::{Counterparts, ENDING, INDEX, RulePart, SLASH, candidate_id, last_id, other_id},
     spans::{Spans, version},
     trial::{CAREFUL, EXPECTED, LIKELY, PARALLEL, QUICK, Repeats, SAFE, Test, Trial},
 };
@@ -63,8 +65,12 @@ const KNOWN_PAGE: u16 = 1 << 15;
 const MANY_VALUES: u32 = 12;
 /// The pages of a class that are trials of their last segment, if they repeat one of it.
 const MAX_TRIALS: u8 = 12;
+/// Successes of one value of a segment that are not outweighed by others.
+const MAX_LEAD: u32 = 8;
 /// From this number of pages on, the branches of a pattern are counted.
 const BRANCHED: u32 = 64;
+/// Pages of a list that are fetched for each new text to which it led.
+const PAGES_PER_NEW_TEXT: u8 = 1;
 /// From this length on, the value of a parameter for sessions is one.
 const LONG_ID: usize = 16;
 
@@ -103,6 +109,8 @@ struct Class {
     suspects: u32,
     /// A rule that leaves out a part of a page whose reduced key this is; 0 if there is none.
     reduced_by: u32,
+    /// Pages of the list of this key that are fetched although its pattern gives little.
+    pages: u8,
 }
 
 impl Class {
@@ -113,6 +121,13 @@ impl Class {
             Some(place) if text.hash != 0 && self.hashes[place] == text.hash => Repeats::Exactly,
             Some(_) => Repeats::Nearly,
         }
+    }
+
+    /// The same as a trial, if it is one. A page that repeats some other one says nothing about this class, and neither does a new one with the text of this class: its
+    /// links lead elsewhere, as they do if they have a session.
+    fn outcome(&self, text: Text, is_new: bool) -> Option<Repeats> {
+        let has_text = text.hash != 0 && self.hashes.contains(&text.hash);
+        Some(self.repeats(text)).filter(|it| it.is_success() || is_new && !has_text)
     }
 
     /// How its pages repeat those that differ from them at the place of this bit: exactly, nearly, not.
@@ -161,6 +176,9 @@ pub(super) struct Candidate {
     #[serde(default)]
     pub(super) pairs: u32,
     pub(super) ids: u32,
+    /// The value that more than half of the successes may have had, and how many more they are than the others (R. S. Boyer and J S. Moore, MJRTY, 1981).
+    #[serde(default)]
+    pub(super) majority: (u16, u32),
     /// In words, once it was accepted.
     pub(super) text: Option<Box<str>>,
     /// The part that it leaves out, once it was accepted.
@@ -175,6 +193,19 @@ impl Candidate {
     /// Whether it may be one of several parts that make no difference.
     fn is_suspect(&self) -> bool {
         !self.trial.accepted && self.pairs > 2 && self.pairs > 10 * self.trial.failures
+    }
+
+    /// Counts a success with this value, unless those of the same value outweigh all others: `latest` repeats the last version, and that says nothing of
+    /// the others.
+    fn is_one_sided(&mut self, value: u16) -> bool {
+        let (majority, lead) = &mut self.majority;
+        match *lead {
+            0 => (*majority, *lead) = (value, 1),
+            _ if *majority != value => *lead -= 1,
+            MAX_LEAD => return true,
+            _ => *lead += 1,
+        }
+        false
     }
 
     /// It was accepted now, if it is new.
@@ -245,7 +276,7 @@ pub(super) struct Site {
     pub(super) elsewhere: Vec<u64>,
     /// Parameters of the page judged last that were tried, and with what success.
     pub(super) tried: Vec<(u64, Repeats)>,
-    /// Whether the page judged last has exactly the text of one that differs in one part only.
+    /// Whether the page judged last has exactly the text of one that differs in one parameter only.
     pub(super) repeats_exactly: bool,
     /// When it was used last.
     pub(super) used: u64,
@@ -332,8 +363,8 @@ impl Site {
 
     /// A page without a part that a rule leaves out of a known one has another text: that is a failure of the rule. Returns whether it was revoked.
     fn try_reduced(&mut self, parts: &Parts<'_>, key: u64, text: Text, is_new: bool) -> bool {
-        let known = self.classes.get(key).filter(|_| is_new && parts.key == key);
-        let known = known.filter(|class| !class.repeats(text).is_success());
+        let known = self.classes.get(key).filter(|_| parts.key == key);
+        let known = known.filter(|class| class.outcome(text, is_new) == Some(Repeats::Not));
         let Some(rule) = known.map(|class| class.reduced_by).filter(|it| self.is_accepted(*it))
         else {
             return false;
@@ -362,9 +393,9 @@ impl Site {
         Self::plain_candidates(parts, part).any(|it| self.is_accepted(it))
     }
 
-    /// The candidates that this part makes no difference: anywhere, and for a parameter on pages of this kind.
+    /// The candidates that this part makes no difference: anywhere, and a parameter on pages of this kind, or a segment after this word.
     fn plain_candidates(parts: &Parts<'_>, part: &Part<'_>) -> impl Iterator<Item = u32> + use<> {
-        iter::once(Self::candidate_of(parts, part)).chain(kind_id(parts, part))
+        iter::once(Self::candidate_of(parts, part)).chain(other_id(parts, part))
     }
 
     /// The candidate that this part makes no difference anywhere.
@@ -400,15 +431,15 @@ impl Site {
         parts: &Parts<'_>,
         all: &[PartClass<'_, '_>],
         part_class: &PartClass<'_, '_>,
-    ) -> [Option<(u32, Test)>; 3] {
+    ) -> [Option<(u32, Test)>; 4] {
         let part = part_class.part;
         let plain = Self::candidate_of(parts, part);
+        let tested = |it| (it, self.test_of(it, part));
         let place = match part.kind {
             PartKind::Parameter => {
                 // Where it makes no difference at all, that of each kind is not asked for.
-                let of_kind = kind_id(parts, part).filter(|_| !self.is_accepted(plain));
-                let tested = |it| (it, self.test_of(it, part));
-                return [Some(tested(plain)), of_kind.map(tested), None];
+                let of_kind = other_id(parts, part).filter(|_| !self.is_accepted(plain));
+                return [Some(tested(plain)), of_kind.map(tested), None, None];
             }
             PartKind::Host => 0,
             PartKind::Segment(place) => u64::from(place) + 1,
@@ -445,11 +476,11 @@ impl Site {
         let next = parts.segments().nth(usize::try_from(place).unwrap_or(0));
         let next = next.map_or(0, |part| hash(part.value, 0));
         [
-            (plain, self.test_of(plain, part)),
-            (candidate_id(&[3, place, prefix, state]), test),
-            (candidate_id(&[4, place, prefix, state, next, hash(part.value, 0)]), test),
+            other_id(parts, part).map(tested),
+            Some(tested(plain)),
+            Some((candidate_id(&[3, place, prefix, state]), test)),
+            Some((candidate_id(&[4, place, prefix, state, next, hash(part.value, 0)]), test)),
         ]
-        .map(Some)
     }
 
     /// How much evidence is needed to leave out this part everywhere.
@@ -460,8 +491,12 @@ impl Site {
         let meaning = meaning(part.name);
         match part.kind {
             PartKind::Parameter if meaning == Some(Meaning::Content) => CAREFUL,
-            PartKind::Parameter if meaning == Some(Meaning::Session) => {
-                if part.value.len() >= LONG_ID { EXPECTED } else { LIKELY }
+            PartKind::Parameter | PartKind::Segment(_) if meaning == Some(Meaning::Session) => {
+                if part.value.len() >= LONG_ID {
+                    EXPECTED
+                } else {
+                    LIKELY
+                }
             }
             PartKind::Parameter if meaning == Some(Meaning::Origin) => EXPECTED,
             PartKind::Parameter if meaning == Some(Meaning::Circumstance) => LIKELY,
@@ -499,12 +534,9 @@ impl Site {
         self.repeats_exactly = false;
         for part_class in &part_classes {
             let Some(class) = self.class_of(part_class).copied() else { continue };
-            let repeats = class.repeats(text);
-            // If it repeats some other page, that says nothing about this part.
-            if !repeats.is_success() && !is_new {
-                continue;
-            }
-            self.repeats_exactly |= repeats == Repeats::Exactly;
+            let Some(repeats) = class.outcome(text, is_new) else { continue };
+            self.repeats_exactly |=
+                repeats == Repeats::Exactly && part_class.part.kind == PartKind::Parameter;
             outcomes.push((part_class.bit, repeats));
             let numbers = Self::plain_candidates(&parts, part_class.part);
             tried.extend(numbers.map(|number| (number, repeats)));
@@ -563,6 +595,14 @@ impl Site {
         for (number, test) in self.candidates_of(parts, all, part_class).into_iter().flatten() {
             if part.kind == PartKind::Parameter && number != plain && self.is_accepted(plain) {
                 break;
+            }
+            if repeats.is_success()
+                && matches!(part.kind, PartKind::Segment(_))
+                && number == plain
+                && self.has_room_for(number)
+                && self.candidates.entry(number).or_default().is_one_sided(part_class.value)
+            {
+                continue;
             }
             changed |= self.try_candidate(number, test, part, repeats, parts);
         }
@@ -655,8 +695,9 @@ impl Site {
         }
         let mut changed = false;
         let (suspects, class) = self.suspects_of(parts, key);
-        if let Some(known) = self.classes.get(class).copied() {
-            let repeats = known.repeats(text);
+        if let Some(known) = self.classes.get(class).copied()
+            && let Some(repeats) = known.outcome(text, is_new)
+        {
             let new = suspects.iter().filter(|(_, part)| known.suspects & value_bit(part) == 0);
             let mut new: Vec<_> = new.copied().collect();
             let is_explained = new.iter().any(|(it, _)| tried.contains(&(*it, Repeats::Not)));
@@ -670,7 +711,7 @@ impl Site {
                 new.truncate(1);
             }
             new.retain(|(it, _)| !tried.iter().any(|tried| tried.0 == *it));
-            if (repeats.is_success() || is_new) && !is_explained {
+            if !is_explained {
                 for (number, part) in new {
                     if part.kind == PartKind::Parameter && !self.is_replay {
                         self.tried.push((hash(part.name, 0), repeats));
@@ -866,11 +907,9 @@ impl Site {
         for (class, spelling) in spellings(parts, key) {
             if let Some(known) = self.classes.get(class).filter(|it| it.members > 0).copied()
                 && let Some(part) = spelt_otherwise(known.value, spelling)
+                && let Some(repeats) = known.outcome(text, is_new)
             {
-                let repeats = known.repeats(text);
-                if repeats.is_success() || is_new {
-                    changed |= self.try_number(part.candidate_id(), EXPECTED, repeats, part);
-                }
+                changed |= self.try_number(part.candidate_id(), EXPECTED, repeats, part);
             }
             self.class(class).add(text, spelling);
         }
@@ -882,11 +921,17 @@ impl Site {
         let mut changed = false;
         for (length, class) in suffix_keys(parts) {
             let is_longer = parts.segments().count() > length;
-            if let Some(known) = self.classes.get(class).filter(|_| is_longer) {
-                let repeats = known.repeats(text);
-                if repeats.is_success() || is_new {
-                    let part = RulePart::Tail(u8::try_from(length).unwrap_or(u8::MAX));
-                    changed |= self.try_number(part.candidate_id(), SAFE, repeats, part);
+            if let Some(known) = self.classes.get(class).filter(|_| is_longer)
+                && let Some(repeats) = known.outcome(text, is_new)
+            {
+                let part = RulePart::Tail(u8::try_from(length).unwrap_or(u8::MAX));
+                let (number, before) = (part.candidate_id(), parts.segments().count() - length);
+                let value = (parts.prefixes[before] >> 48) as u16;
+                let is_one_sided = repeats.is_success()
+                    && self.has_room_for(number)
+                    && self.candidates.entry(number).or_default().is_one_sided(value);
+                if !is_one_sided {
+                    changed |= self.try_number(number, SAFE, repeats, part);
                 }
             }
             self.class(class).add(text, 0);
@@ -897,10 +942,9 @@ impl Site {
     /// Tries whether the page without the last segment is the same. The first page that is begins the trials.
     fn try_last_word(&mut self, parts: &Parts<'_>, key: u64, text: Text, is_new: bool) -> bool {
         let Some((word, known)) = self.without_last_word(parts, key) else { return false };
-        let Some(repeats) = known.map(|known| known.repeats(text)) else { return false };
         let is_candidate = self.candidates.contains_key(&last_id(word));
-        let counts = repeats.is_success() || is_new && is_candidate;
-        counts && self.try_last(word, repeats)
+        let repeats = known.and_then(|known| known.outcome(text, is_new && is_candidate));
+        repeats.is_some_and(|repeats| self.try_last(word, repeats))
     }
 
     /// A URL gave no text that a known page does not have: it redirects there, or is no page to be indexed. If the page without its last segment is known,
@@ -1050,14 +1094,18 @@ impl Site {
             ));
         }
         let mut segments = parts.segments();
-        if let (Some(first), Some(_)) = (segments.next(), segments.next())
+        if let (Some(first), Some(next)) = (segments.next(), segments.next())
+            && !next.value.is_empty()
             && text_kind(first.value) == TextKind::Word
         {
             all.push((format!("{shown}/{}/…", first.value), PatternKind::Broad));
         }
-        if let Some(view) = parts.view(&types) {
+        if let Some(view) = parts.view(&types).filter(|_| self.knows_path(&parts)) {
             let has_ids = view.strip_prefix('*').is_some_and(|path| path.contains('*'));
             all.push((view, if has_ids { PatternKind::View } else { PatternKind::Path }));
+        }
+        if is_one_of_many {
+            all.push(("*/…".into(), PatternKind::TrapShaped));
         }
         all.insert(
             0,
@@ -1069,6 +1117,24 @@ impl Site {
             kind,
         };
         all.into_iter().map(pattern).collect()
+    }
+
+    /// Whether a URL is a view: one of several URLs with the same path, of which the first was requested already. If all links of a site have a parameter, each
+    /// path has a page of its own all the same.
+    pub(super) fn is_view(&self, url: &Url) -> bool {
+        url.query().is_some() && self.knows_path(&Parts::of(url))
+    }
+
+    fn knows_path(&self, parts: &Parts<'_>) -> bool {
+        let path = path_key(parts);
+        self.classes.contains_key(path) || self.classes.contains_key(path.rotate_left(37))
+    }
+
+    /// Remembers the path of a URL with parameters.
+    pub(super) fn remember_path(&mut self, url: &Url) {
+        if url.query().is_some() {
+            self.class(path_key(&Parts::of(url)).rotate_left(37));
+        }
     }
 
     /// What the parameters of a URL say of the kind of its page, if it is one of the first kinds of the site.
@@ -1106,7 +1172,7 @@ impl Site {
     }
 
     /// The branch of a pattern to which a URL belongs: those with the same value of the first segment that the pattern leaves open, as of a version.
-    fn branch(&self, url: &Url, pattern: u32) -> Option<(u32, TextKind)> {
+    fn branch<'a>(&self, url: &'a Url, pattern: u32) -> Option<(u32, &'a str)> {
         if self.yields.get(&pattern)?.fetched < BRANCHED {
             return None;
         }
@@ -1115,7 +1181,7 @@ impl Site {
         let place = usize::from(is_literal);
         let value = segments().nth(place)?;
         segments().nth(place + 1)?;
-        Some((candidate_id(&[13, pattern.into(), hash(value, 0)]), text_kind(value)))
+        Some((candidate_id(&[13, pattern.into(), hash(value, 0)]), value))
     }
 
     /// Counts a page for a pattern, and for its branch if the pattern is exact. Returns whether more of either is wanted than before.
@@ -1130,9 +1196,12 @@ impl Site {
         if kind != PatternKind::Exact {
             return is_wanted;
         }
-        let Some((branch, _)) = self.branch(url, pattern) else { return is_wanted };
+        let Some((branch, value)) = self.branch(url, pattern) else { return is_wanted };
         let branch = self.yields.entry(branch).or_default();
         let before = branch.still_yields();
+        // Another version of a page has most of its sentences.
+        let is_version = value.contains('.') && version(value).is_some();
+        let yielded = if is_version && yielded.is_new_text() { Yielded::New } else { yielded };
         branch.add(yielded, text, kind, chain);
         is_wanted || branch.still_yields() && !before
     }
@@ -1142,7 +1211,7 @@ impl Site {
     pub(super) fn is_in_open_branch(&self, url: &Url, pattern: u32) -> bool {
         let Some((branch, value)) = self.branch(url, pattern) else { return false };
         let known = self.yields.get(&branch);
-        if value == TextKind::Word && known.is_none_or(PatternYield::is_unknown) {
+        if text_kind(value) == TextKind::Word && known.is_none_or(PatternYield::is_unknown) {
             return self.yields.get(&pattern).is_some_and(PatternYield::has_yielded);
         }
         known.is_some_and(PatternYield::still_yields)
@@ -1164,6 +1233,38 @@ impl Site {
         let is_outside = page.is_redirected && chain.links == 0;
         chain.links = chain.links.saturating_add(u16::from(!page.is_redirected));
         (chain, is_outside)
+    }
+
+    /// The key of the list of which this may be a page, and whether the URL says which page.
+    fn list(url: &Url) -> (u64, bool) {
+        let parts = Parts::of(url);
+        let page = parts.parameters().find(|part| chooses_page(part));
+        let key = page.map_or(parts.key, |page| Parts::without(parts.key, page));
+        (key.rotate_left(23), page.is_some())
+    }
+
+    /// A page led to a new text: if it is one of a list, the others may as well. Returns whether more of them are wanted than before.
+    pub(super) fn earn_pages(&mut self, from: &Url) -> bool {
+        let pages = &mut self.class(Self::list(from).0).pages;
+        let had_none = *pages == 0;
+        *pages = pages.saturating_add(PAGES_PER_NEW_TEXT);
+        had_none && from.query().is_some()
+    }
+
+    /// A page of a list had no new text.
+    pub(super) fn spend_page(&mut self, url: &Url) {
+        if let (key, true) = Self::list(url)
+            && self.classes.contains_key(key)
+        {
+            let pages = &mut self.class(key).pages;
+            *pages = pages.saturating_sub(1);
+        }
+    }
+
+    /// Whether a URL is a further page of a list that has led to new texts.
+    pub(super) fn is_page_of_list(&self, url: &Url) -> bool {
+        let (key, is_page) = Self::list(url);
+        is_page && self.classes.get(key).is_some_and(|class| class.pages > 0)
     }
 
     /// Remembers the longest chain that led to a page, and whether it had no new text.
@@ -1192,6 +1293,11 @@ pub(super) fn parameters(url: &Url) -> impl Iterator<Item = u64> {
 fn is_id(value: &str) -> bool {
     let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());
     text_kind(value) == TextKind::Id || value.len() >= 5 && has_digit
+}
+
+/// A key of a path without parameters.
+fn path_key(parts: &Parts<'_>) -> u64 {
+    parts.parameters().fold(parts.key, Parts::without)
 }
 
 /// A hash of a part's value, as in [`Class::value`].

@@ -351,21 +351,38 @@ fn as_json((site, known): (Box<str>, Known)) -> (Box<str>, String) {
 }
 
 #[test]
-fn lines_of_links_are_not_new_on_a_page_with_a_query() {
+fn lines_of_links_are_not_new_on_a_view() {
     let mut outline = Outline::new("Pages");
     let link = &"The history of tea in forty parts ".repeat(4)[..];
     let text = &"Tea is a drink made of leaves. ".repeat(4)[..];
     outline.line(Outline::PAGE, link, link.len(), true);
     outline.line(Outline::PAGE, text, 0, true);
-    let of_page = |url: &str| link_lines(&Url::parse(url).unwrap(), &outline);
-    assert_eq!(of_page("https://example.org/list?topic=tea").len(), 1);
-    assert!(of_page("https://example.org/list/tea").is_empty());
-    let links = of_page("https://example.org/list?topic=tea");
+    let links = link_lines(&outline, true);
+    assert_eq!(links.len(), 1);
+    assert!(link_lines(&outline, false).is_empty());
+    outline.line(Outline::PAGE, link, link.len(), true);
+    outline.set_links(4);
+    assert_eq!(link_lines(&outline, false), links, "four links");
     let mut learner = Learner::new(&[]);
     assert!(!learner.has_new_lines(link.trim(), &links).0);
     assert!(learner.has_new_lines(text.trim(), &links).0);
     let mut learner = Learner::new(&[]);
     assert!(learner.has_new_lines(link.trim(), &HashSet::new()).0);
+}
+
+#[test]
+fn the_first_url_of_a_path_is_no_view() {
+    let mut learner = Learner::new(&[]);
+    let of = |path: &str| format!("https://{SITE}/{path}");
+    let is_view = |learner: &Learner, path: &str| learner.is_view(&of(path).parse().unwrap(), SITE);
+    assert!(!is_view(&learner, "list?source=index"));
+    judge(&mut learner, &of("list?source=index"), Some(1), Yielded::New, None);
+    judge(&mut learner, &of("tags"), Some(2), Yielded::New, None);
+    judge(&mut learner, &of("log-in?to=list&by=1"), None, Yielded::RedirectToKnown, None);
+    for view in ["list?source=tags", "list?colour=red&size=4", "tags?sort=name", "log-in?to=tags"] {
+        assert!(is_view(&learner, view), "{view}");
+    }
+    assert!(!is_view(&learner, "tags") && !is_view(&learner, "articles?source=index"));
 }
 
 /// Judges a page with this text, and with this hash of it.

@@ -34,6 +34,8 @@ pub(crate) struct Line {
     start: usize,
     /// How many of its bytes are text of links.
     pub(crate) linked: usize,
+    /// How many links begin in it, as far as that is known.
+    pub(crate) links: u16,
     /// Whether it is part of the body text.
     pub(crate) is_body: bool,
     pub(crate) kind: LineKind,
@@ -80,9 +82,16 @@ impl Outline {
         self.push(block, text, linked, is_body, LineKind::Code);
     }
 
+    /// How many links begin in the line added last.
+    pub(crate) fn set_links(&mut self, links: u16) {
+        if let Some(line) = self.lines.last_mut() {
+            line.links = links;
+        }
+    }
+
     fn push(&mut self, block: u32, text: &str, linked: usize, is_body: bool, kind: LineKind) {
         let block = if self.parents.get(block as usize).is_some() { block } else { Self::PAGE };
-        self.lines.push(Line { block, start: self.text.len(), linked, is_body, kind });
+        self.lines.push(Line { block, start: self.text.len(), linked, links: 0, is_body, kind });
         self.text.push_str(text);
     }
 

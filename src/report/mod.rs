@@ -89,7 +89,7 @@ pub struct Report {
 pub struct Learnt {
     /// The rules in force, and those that were revoked, by site.
     pub rules: Vec<RuleReport>,
-    /// The deferred URLs by pattern, those with the most URLs first; at most 1,000 patterns.
+    /// The deferred URLs by pattern, those with the most URLs first; after 1,000 patterns, the others together.
     pub deferred: Vec<DeferredUrls>,
 }
 
@@ -127,6 +127,19 @@ pub struct DeferredUrls {
     pub new: f64,
     /// At most this many, 95 % sure.
     pub new_at_most: f64,
+    /// How many more are estimated to have a text that is new as a whole, but has only lines of known pages, as a list in another order.
+    #[serde(default)]
+    pub rearranged: f64,
+}
+
+impl DeferredUrls {
+    /// Adds other URLs.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.urls += other.urls;
+        self.new += other.new;
+        self.new_at_most += other.new_at_most;
+        self.rearranged += other.rearranged;
+    }
 }
 
 /// Why a run ended.

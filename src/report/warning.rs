@@ -96,6 +96,9 @@ pub enum Warning {
         new: u64,
         /// At most this many, 95 % sure.
         new_at_most: u64,
+        /// How many more are estimated to have known lines in another order.
+        #[serde(default)]
+        rearranged: u64,
     },
     /// Lines were lost by damage to the output files.
     Lost {
@@ -227,7 +230,8 @@ impl Warning {
         let new = learnt.deferred.iter().map(|it| it.new).sum::<f64>().round() as u64;
         let new_at_most =
             learnt.deferred.iter().map(|it| it.new_at_most).sum::<f64>().ceil() as u64;
-        (urls > 0).then_some(Self::Deferred { urls, new, new_at_most })
+        let rearranged = learnt.deferred.iter().map(|it| it.rearranged).sum::<f64>().round() as u64;
+        (urls > 0).then_some(Self::Deferred { urls, new, new_at_most, rearranged })
     }
 
     pub(super) fn of_host(host: &Host) -> Option<Self> {
@@ -284,7 +288,9 @@ impl fmt::Display for Warning {
                 counted(*missed, "document"),
                 counted(*checked, "look-up"),
             ),
-            Self::Deferred { urls, new, new_at_most } => deferred(f, *urls, *new, *new_at_most),
+            Self::Deferred { urls, new, new_at_most, rearranged } => {
+                deferred(f, *urls, [*new, *new_at_most, *rearranged])
+            }
             Self::Lost { lines } => write!(
                 f,
                 "{} of pages.jsonl and duplicates.jsonl were lost by damage, and all counts include them. `pagesieve repair` has named \
@@ -326,15 +332,26 @@ fn mirror(f: &mut fmt::Formatter<'_>, host: &str, pages: u64, duplicates: u64) -
 const NO_SEED: &str = "There was nothing to fetch: no seed names a URL. Check [[seeds]] in the configuration and the seed files.";
 
 /// Says what is deferred by what was learnt.
-fn deferred(f: &mut fmt::Formatter<'_>, urls: u64, new: u64, new_at_most: u64) -> fmt::Result {
+fn deferred(
+    f: &mut fmt::Formatter<'_>,
+    urls: u64,
+    [new, new_at_most, rearranged]: [u64; 3],
+) -> fmt::Result {
     write!(
         f,
-        "Deferred by learnt rules: {}. About {} of them have a new text, at most {} (95 % confidence). {}",
+        "Deferred by learnt rules: {}. About {} of them have a new text, at most {} (95 % confidence). ",
         counted(urls, "URL"),
         thousands(new),
         thousands(new_at_most),
-        next_step(Reason::Rule, None),
-    )
+    )?;
+    if rearranged > 0 {
+        write!(
+            f,
+            "About {} more have lines of known pages in another arrangement. ",
+            thousands(rearranged)
+        )?;
+    }
+    f.write_str(next_step(Reason::Rule, None))
 }
 
 /// Says that something failed that may pass.

@@ -122,6 +122,7 @@ fn the_schema_and_the_program_take_the_same_rules() {
     let parts = [
         "parameter = 'a'",
         "segment = '/*'",
+        "segment = '*/sid/*'",
         "host = 'b.test'",
         "order = true",
         "index = true",

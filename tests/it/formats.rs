@@ -125,6 +125,7 @@ fn every_field_of_a_run_is_in_the_tables_and_every_field_in_the_tables_occurs() 
             urls: 1,
             new: 0.0,
             new_at_most: 1.0,
+            rearranged: 0.0,
         }],
     });
     let kinds: Fields =
@@ -173,7 +174,7 @@ fn warnings() -> Vec<Value> {
         Warning::Retry { urls: 1, example: name(), status: Some(502), due: jiff::Timestamp::MIN },
         Warning::NotKept { duplicates: 1, key: name() },
         Warning::Missed { missed: 1, checked: 1 },
-        Warning::Deferred { urls: 1, new: 0, new_at_most: 1 },
+        Warning::Deferred { urls: 1, new: 0, new_at_most: 1, rearranged: 0 },
         Warning::Lost { lines: 1 },
         Warning::Mirror { host: name(), pages: 1, duplicates: 1 },
         Warning::Scripts { pages: 1, example: name() },

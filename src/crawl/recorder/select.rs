@@ -1,7 +1,7 @@
 //! Connects the learner to the recorder: defers, postpones and releases URLs by what was learnt.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashSet},
+    collections::{BTreeMap, BTreeSet, HashSet, btree_map::Entry},
     sync::Arc,
 };
 
@@ -14,7 +14,7 @@ use crate::{
     },
     extract::Extracted,
     filter::Judgement,
-    learn::{DeferReason, Learner, LearntRule, Page, Placement, Yielded, link_lines},
+    learn::{DeferReason, Estimate, Learner, LearntRule, Page, Placement, Yielded, link_lines},
     page::NormalUrl,
     report::{DeferredUrls, Learnt, RuleReport},
     state::{HostId, Reason, UrlId, UrlKind, UrlRow, UrlState},
@@ -23,8 +23,9 @@ use crate::{
 /// Deferred URLs are looked at again after this many pages, if more of their site is wanted.
 const CHECK_INTERVAL: u32 = 100;
 
-/// Patterns of deferred URLs that a report has.
+/// Patterns of deferred URLs that a report has, and what it calls the others.
 const PATTERNS: usize = 1_000;
+const OTHERS: &str = "others";
 
 /// Redirects in a row that are as good as none.
 const FEW_HOPS: u32 = 3;
@@ -75,11 +76,12 @@ impl Recorder {
             Err(_) => false,
         };
         let learner = &mut self.selection.learner;
+        let is_view = learner.is_view(row.url.as_url(), row.url.site());
         let (yielded, hash) = match judged {
             Err(yielded) => (yielded, 0),
             // Its lines are remembered in any case.
             Ok((_, extracted)) => {
-                let links = link_lines(row.url.as_url(), &extracted.outline);
+                let links = link_lines(&extracted.outline, is_view);
                 let (has_new_lines, hash) = learner.has_new_lines(&extracted.text, &links);
                 let yielded = match (is_new, has_new_lines) {
                     (true, true) => Yielded::New,
@@ -313,23 +315,19 @@ impl Recorder {
         };
         let rules = learnt::rules(self.state(), &self.selection.learner)?;
         let rules = rules.into_iter().map(rule).collect();
-        let mut deferred = BTreeMap::<(String, Reason, String), (u64, f64, f64)>::new();
+        let mut deferred = BTreeMap::new();
         for row in self.state().learnt_urls()? {
             let UrlState::Skipped(by) = row.state else { continue };
             self.recall(row.url.site())?;
-            let learner = &mut self.selection.learner;
-            let (pattern, new, most) = learner.estimate(row.url.as_url(), row.url.site());
-            let group = deferred.entry((pattern, by, row.detail.unwrap_or_default())).or_default();
-            *group = (group.0 + 1, group.1 + new, group.2 + most);
+            let Estimate { pattern, new, new_at_most, rearranged } =
+                self.selection.learner.estimate(row.url.as_url(), row.url.site());
+            let why = row.detail.unwrap_or_default();
+            add(
+                &mut deferred,
+                DeferredUrls { pattern, by, why, urls: 1, new, new_at_most, rearranged },
+            );
         }
-        let deferred =
-            deferred.into_iter().map(|((pattern, by, why), (urls, new, new_at_most))| {
-                DeferredUrls { pattern, by, why, urls, new, new_at_most }
-            });
-        let mut deferred: Vec<_> = deferred.collect();
-        deferred.sort_by_key(|group| std::cmp::Reverse(group.urls));
-        deferred.truncate(PATTERNS);
-        Ok(Learnt { rules, deferred })
+        Ok(Learnt { rules, deferred: by_number(deferred) })
     }
 
     /// Queues deferred URLs again that are wanted now, of the sites of which more has been learnt.
@@ -359,6 +357,28 @@ impl Recorder {
         }
         hosts.into_iter().try_for_each(|host| self.release_late_of_host(host))
     }
+}
+
+/// Deferred URLs by pattern, reason and rule.
+type Groups = BTreeMap<(String, Reason, String), DeferredUrls>;
+
+fn add(groups: &mut Groups, urls: DeferredUrls) {
+    match groups.entry((urls.pattern.clone(), urls.by, urls.why.clone())) {
+        Entry::Vacant(place) => _ = place.insert(urls),
+        Entry::Occupied(mut group) => group.get_mut().add(&urls),
+    }
+}
+
+/// The groups with the most URLs first; those after the first [`PATTERNS`] together, by reason.
+fn by_number(groups: Groups) -> Vec<DeferredUrls> {
+    let mut groups: Vec<_> = groups.into_values().collect();
+    groups.sort_by_key(|group| std::cmp::Reverse(group.urls));
+    let mut others = Groups::new();
+    for group in groups.split_off(groups.len().min(PATTERNS)) {
+        add(&mut others, DeferredUrls { pattern: OTHERS.into(), why: OTHERS.into(), ..group });
+    }
+    groups.extend(others.into_values());
+    groups
 }
 
 /// The number of the text that a page has or repeats.
