@@ -439,6 +439,70 @@ fn ten_pages_that_are_spelt_otherwise_are_enough_and_the_others_are_known() {
 }
 
 #[test]
+fn a_session_after_a_word_is_learnt_for_the_whole_site() {
+    let mut learner = Learner::new(&[]);
+    let url = |page: u32, visit: u32| {
+        format!("https://example.org/page-{page}/sid/{:032x}", page * 1_000 + visit)
+    };
+    for page in 0..12 {
+        let text = u32::try_from(learner.last.0).unwrap() + 1;
+        judge_text(&mut learner, &url(page, 0), text, 1);
+        if page < 11 {
+            judge_text(&mut learner, &url(page, 1), text, 1);
+        }
+    }
+    assert!(rules_of(&learner).contains(&"segment after sid".to_owned()));
+    assert!(is_deferred_by_rule(&mut learner, (1..50).map(|visit| url(11, visit))));
+    assert!(!is_deferred_by_rule(&mut learner, (20..30).map(|page| url(page, 1))), "new pages");
+}
+
+#[test]
+fn one_version_that_repeats_another_says_nothing_of_the_others() {
+    for (versions, is_learnt) in [(&["v7", "latest"][..], false), (&["a", "b", "c", "d"], true)] {
+        let mut learner = Learner::new(&[]);
+        for page in 0..100 {
+            let text = u32::try_from(learner.last.0).unwrap() + 1;
+            for version in versions {
+                let url = format!("https://example.org/docs/{version}/{page}.html");
+                judge_text(&mut learner, &url, text, 1);
+            }
+        }
+        let is_rule = rules_of(&learner).contains(&"segment 2 of /docs/*".to_owned());
+        assert_eq!(is_rule, is_learnt, "{versions:?}");
+    }
+}
+
+#[test]
+fn a_new_page_with_the_text_of_a_known_one_is_no_trial() {
+    for (hash, failures) in [(1, 0), (2, 1)] {
+        let mut learner = Learner::new(&[]);
+        let url = |page: u32, visit: u32| format!("https://example.org/{page}?sid={visit:016x}");
+        for page in 0..11 {
+            let text = u32::try_from(learner.last.0).unwrap() + 1;
+            judge_text(&mut learner, &url(page, 0), text, 1);
+            judge_text(&mut learner, &url(page, 1), text, 1);
+        }
+        let text = u32::try_from(learner.last.0).unwrap() + 1;
+        judge_text(&mut learner, &url(0, 2), text, hash);
+        assert_eq!(learner.rules()[0].rule.failures, failures, "{hash}");
+    }
+}
+
+#[test]
+fn numbers_make_no_new_sentence_and_other_words_do() {
+    let mut learner = Learner::new(&[]);
+    let page = |words: &str| {
+        format!("{words} was shown here to all who asked for it. {}", "The tea is late. ".repeat(9))
+    };
+    let mut is_new = |text: &str| learner.has_new_lines(text, &HashSet::new()).0;
+    assert!(is_new(&page("Visit 17 of the month")));
+    assert!(!is_new(&page("Visit 2871 of the month")));
+    assert!(!is_new("茶是一种饮料。今天是2026年11月27日。"), "too short");
+    assert!(is_new(&"茶是一种用叶子做的饮料，来自南方的山区，已有很长的历史，很多人都喜欢每天喝它。今天有123人读过。".repeat(2)));
+    assert!(!is_new(&"茶是一种用叶子做的饮料，来自南方的山区，已有很长的历史，很多人都喜欢每天喝它。今天有94人读过。".repeat(2)));
+}
+
+#[test]
 fn redirects_to_another_spelling_teach_it() {
     let mut learner = Learner::new(&[]);
     let url = |end: &str| Url::parse(&format!("https://example.org/topic-{end}")).unwrap();
