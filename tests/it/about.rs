@@ -122,7 +122,6 @@ fn the_schema_and_the_program_take_the_same_rules() {
     let parts = [
         "parameter = 'a'",
         "segment = '/*'",
-        "segment = '*/sid/*'",
         "host = 'b.test'",
         "order = true",
         "index = true",
@@ -130,6 +129,7 @@ fn the_schema_and_the_program_take_the_same_rules() {
         "slash = true",
         "last = 'amp'",
         "tail = 1",
+        "segment = '*/sid/*'",
     ];
     let two = parts.windows(2).map(|parts| parts.join(", "));
     for part in parts.map(String::from).into_iter().chain(two).chain(["trials = 1".to_owned()]) {
