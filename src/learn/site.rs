@@ -65,6 +65,8 @@ const KNOWN_PAGE: u16 = 1 << 15;
 const MANY_VALUES: u32 = 12;
 /// The pages of a class that are trials of their last segment, if they repeat one of it.
 const MAX_TRIALS: u8 = 12;
+/// The same for the rule that a segment makes no difference whatever its value is: a page that is the same in three versions is so in most.
+const MAX_TRIALS_OF_ALL: u8 = 3;
 /// Successes of one value of a segment that are not outweighed by others.
 const MAX_LEAD: u32 = 8;
 /// From this number of pages on, the branches of a pattern are counted.
@@ -596,11 +598,10 @@ impl Site {
             if part.kind == PartKind::Parameter && number != plain && self.is_accepted(plain) {
                 break;
             }
+            let is_segment = matches!(part.kind, PartKind::Segment(_)) && number == plain;
             if repeats.is_success()
-                && matches!(part.kind, PartKind::Segment(_))
-                && number == plain
-                && self.has_room_for(number)
-                && self.candidates.entry(number).or_default().is_one_sided(part_class.value)
+                && is_segment
+                && !self.speaks_for_all(number, class.members, part_class.value)
             {
                 continue;
             }
@@ -610,6 +611,14 @@ impl Site {
             changed |= self.try_other_host(class.value, repeats);
         }
         changed
+    }
+
+    /// Whether the success of a page says something of all values of a segment: it is one of the first of its class, and those of the same value do not
+    /// outweigh all others.
+    fn speaks_for_all(&mut self, number: u32, members: u8, value: u16) -> bool {
+        members <= MAX_TRIALS_OF_ALL
+            && self.has_room_for(number)
+            && !self.candidates.entry(number).or_default().is_one_sided(value)
     }
 
     /// Remembers which version of a page has this text.
@@ -927,10 +936,8 @@ impl Site {
                 let part = RulePart::Tail(u8::try_from(length).unwrap_or(u8::MAX));
                 let (number, before) = (part.candidate_id(), parts.segments().count() - length);
                 let value = (parts.prefixes[before] >> 48) as u16;
-                let is_one_sided = repeats.is_success()
-                    && self.has_room_for(number)
-                    && self.candidates.entry(number).or_default().is_one_sided(value);
-                if !is_one_sided {
+                let members = known.members;
+                if !repeats.is_success() || self.speaks_for_all(number, members, value) {
                     changed |= self.try_number(number, SAFE, repeats, part);
                 }
             }
@@ -1126,15 +1133,25 @@ impl Site {
     }
 
     fn knows_path(&self, parts: &Parts<'_>) -> bool {
-        let path = path_key(parts);
+        let path = self.path_key(parts);
         self.classes.contains_key(path) || self.classes.contains_key(path.rotate_left(37))
     }
 
     /// Remembers the path of a URL with parameters.
     pub(super) fn remember_path(&mut self, url: &Url) {
         if url.query().is_some() {
-            self.class(path_key(&Parts::of(url)).rotate_left(37));
+            let path = self.path_key(&Parts::of(url));
+            self.class(path.rotate_left(37));
         }
+    }
+
+    /// A key of the path of a URL, without what rules leave out of it.
+    fn path_key(&self, parts: &Parts<'_>) -> u64 {
+        let is_path = |part: &&Part<'_>| {
+            part.kind != PartKind::Parameter && !self.is_left_out(parts, part)
+        };
+        let others = parts.list.iter().filter(|part| !is_path(part));
+        others.fold(parts.key, Parts::without)
     }
 
     /// What the parameters of a URL say of the kind of its page, if it is one of the first kinds of the site.
@@ -1293,11 +1310,6 @@ pub(super) fn parameters(url: &Url) -> impl Iterator<Item = u64> {
 fn is_id(value: &str) -> bool {
     let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());
     text_kind(value) == TextKind::Id || value.len() >= 5 && has_digit
-}
-
-/// A key of a path without parameters.
-fn path_key(parts: &Parts<'_>) -> u64 {
-    parts.parameters().fold(parts.key, Parts::without)
 }
 
 /// A hash of a part's value, as in [`Class::value`].

@@ -81,6 +81,9 @@ pub(super) struct Trial {
     /// Trials.
     pub(super) n: u32,
     pub(super) failures: u32,
+    /// Successes that are near repeats.
+    #[serde(default)]
+    nearly: u32,
     pub(super) accepted: bool,
     /// Trials since it was accepted last.
     pub(super) since: u32,
@@ -89,14 +92,21 @@ pub(super) struct Trial {
 impl Trial {
     /// A rule that comes with this evidence from elsewhere: it counts as accepted, and two failures revoke it.
     pub(super) fn imported(n: u32, failures: u32) -> Self {
-        Self { score: SAFE.accept() - 0.5 * SAFE.failure(), n, failures, accepted: true, since: 0 }
+        let score = SAFE.accept() - 0.5 * SAFE.failure();
+        Self { score, n, failures, accepted: true, ..Self::default() }
     }
 
     /// Enters one trial. Returns whether the rule was accepted or revoked by it.
     pub(super) fn add(&mut self, test: Test, repeats: Repeats) -> bool {
         self.n = self.n.saturating_add(1);
         self.failures += u32::from(!repeats.is_success());
-        let step = test.step(repeats);
+        self.nearly += u32::from(repeats == Repeats::Nearly);
+        // If texts differ in whole or not at all, an exact repeat says no more than a near one.
+        let is_all_or_nothing = self.failures > self.nearly + 1;
+        let step = test.step(match repeats {
+            Repeats::Exactly if is_all_or_nothing => Repeats::Nearly,
+            _ => repeats,
+        });
         // Old evidence does not outweigh two failures, nor does it keep a rule from being learnt later.
         let least = (-2.0 * test.accept()).min(test.accept() + 2.0 * test.failure());
         let most = test.accept() - 0.5 * test.failure();
