@@ -43,7 +43,7 @@ const MAX_BYTES: usize = 64 << 20;
 /// One in this many of the URLs that a rule defers is fetched all the same, up to [`FULL_RATE_SAMPLES`] of them, and then one in 64 times as many.
 const SAMPLE_ONE_IN: u64 = 50;
 const FULL_RATE_SAMPLES: u32 = 20;
-/// A new text has new lines if at least this many bytes of it, and an eighth, are in sentences not seen before.
+/// A new text has new sentences if at least this many bytes of it, and an eighth, were not seen before.
 const MIN_NEW_BYTES: usize = 100;
 /// A line is new if one in so many of its bytes is in new sentences.
 const CHANGED: usize = 4;
@@ -99,10 +99,10 @@ pub(crate) enum Placement {
 /// What a request yielded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Yielded {
-    /// A new text, much of it in lines not seen before.
+    /// A new text, much of it in sentences not seen before.
     New,
-    /// A new text whose lines were seen before.
-    KnownLines,
+    /// A new text whose sentences were seen before.
+    KnownSentences,
     /// A text that was known.
     KnownText,
     /// The same, and exactly that of a page whose URL differs in one parameter only: the learner finds that.
@@ -117,7 +117,7 @@ pub(crate) enum Yielded {
 
 impl Yielded {
     fn is_new_text(self) -> bool {
-        matches!(self, Self::New | Self::KnownLines)
+        matches!(self, Self::New | Self::KnownSentences)
     }
 
     /// A known text that is exactly that of a page whose URL differs in one parameter only, if it is.
@@ -137,7 +137,7 @@ pub(crate) struct Page<'a> {
     pub(crate) document: Option<DocId>,
     /// The number of the text that it has or repeats; none if it has no text, as a redirect.
     pub(crate) text: Option<u32>,
-    /// A hash of its text, as [`Learner::has_new_lines`] returns it; 0 if it is not known any more.
+    /// A hash of its text, as [`Learner::has_new_sentences`] returns it; 0 if it is not known any more.
     pub(crate) hash: u16,
     /// What it yielded.
     pub(crate) yielded: Yielded,
@@ -158,7 +158,7 @@ pub(crate) struct Estimate {
     pub(crate) new: f64,
     /// The same, at most (95 % sure).
     pub(crate) new_at_most: f64,
-    /// How likely it has a text that the filter would keep, but whose lines are known.
+    /// How likely it has a text that the filter would keep, but whose sentences are known.
     pub(crate) rearranged: f64,
 }
 
@@ -227,9 +227,9 @@ impl Learner {
         Self { memory: usize::MAX, ..Self::new(imported) }
     }
 
-    /// Whether much of a text is in lines that no text before it had, and a hash of the text. Remembers its lines. Those of `links` are text of
+    /// Whether much of a text is in sentences that no text before it had, and a hash of the text. Remembers them. Lines of `links` are text of
     /// links only, and never new.
-    pub(crate) fn has_new_lines(&mut self, text: &str, links: &HashSet<u64>) -> (bool, u16) {
+    pub(crate) fn has_new_sentences(&mut self, text: &str, links: &HashSet<u64>) -> (bool, u16) {
         if self.sentences.is_empty() || self.sentence_count * 8 > SENTENCE_FILTER_BITS {
             self.sentences = vec![0; SENTENCE_FILTER_BITS / 64];
             self.sentence_count = 0;

@@ -12,8 +12,8 @@ const HALVING_POINTS: u32 = 8 * KNOWN_TEXT_POINTS;
 const KNOWN_TEXT_POINTS: u32 = 8;
 /// The same if all URLs of the pattern have redirected to known pages, or if it has a form that many traps have and one text only: 50 in a row.
 const SAME_ANSWER_POINTS: u32 = 24;
-/// Points of a page whose text is new, but not its lines: 240 in a row fill a pattern.
-const KNOWN_LINES_POINTS: u32 = 5;
+/// Points of a page whose text is new, but not its sentences: 240 in a row fill a pattern.
+const KNOWN_SENTENCES_POINTS: u32 = 5;
 /// The same if it was found outside the pattern: 1,200 in a row. A site has only so many tags.
 const OUTSIDE_POINTS: u32 = 1;
 /// The same if a page of the pattern led to it, and to few others: 120 in a row.
@@ -48,7 +48,7 @@ const CREDIT_PER_NEW_TEXT: u32 = 3;
 /// A pattern of which fewer than one in this many pages is new is lean.
 const LEAN: u32 = 4;
 const WIDE_LEAN: u32 = 10;
-/// What views are allowed for each new text among them or elsewhere: two repeats; for two texts, one without new lines.
+/// What views are allowed for each new text among them or elsewhere: two repeats; for two texts, one without new sentences.
 const VIEW_POINTS_PER_NEW_TEXT: u32 = 16;
 /// Patterns come late if a page of them is less likely to have a new text.
 const LATE_ESTIMATE: f32 = 0.2;
@@ -101,10 +101,11 @@ pub(super) struct Chain {
 pub(super) struct PatternYield {
     /// Pages received, and redirects.
     pub(super) fetched: u32,
-    /// New texts among them, with new lines.
+    /// New texts among them, with new sentences.
     pub(super) new: u32,
-    /// New texts whose lines were known.
-    known_lines: u32,
+    /// New texts whose sentences were known.
+    #[serde(rename = "known_lines")]
+    known_sentences: u32,
     /// Known texts, each time another one: versions of a manual repeat each other, and ids that are not there have one page.
     varied: u32,
     /// Since the last new text, or the last one elsewhere to which a page of this pattern led.
@@ -160,7 +161,7 @@ impl PatternYield {
             (Yielded::KnownText | Yielded::Nothing, PatternKind::Path) if self.is_barren() => {
                 self.missed(VIEW_POINTS);
             }
-            (Yielded::KnownLines, PatternKind::View | PatternKind::Path) => {
+            (Yielded::KnownSentences, PatternKind::View | PatternKind::Path) => {
                 self.missed(VIEW_POINTS);
             }
             (Yielded::KnownText | Yielded::EqualText, PatternKind::TrapShaped)
@@ -169,16 +170,16 @@ impl PatternYield {
             {
                 self.missed(SAME_ANSWER_POINTS);
             }
-            (Yielded::KnownLines, _) if chain.links == 0 => self.missed(OUTSIDE_POINTS),
-            (Yielded::KnownLines, _) if !(chain.from_known && chain.links >= CHAIN_LINKS) => {
+            (Yielded::KnownSentences, _) if chain.links == 0 => self.missed(OUTSIDE_POINTS),
+            (Yielded::KnownSentences, _) if !(chain.from_known && chain.links >= CHAIN_LINKS) => {
                 self.missed(if self.fan < INDEX_LINKS {
                     LINKED_POINTS
                 } else {
-                    KNOWN_LINES_POINTS
+                    KNOWN_SENTENCES_POINTS
                 });
             }
-            (Yielded::KnownLines, PatternKind::Broad) => self.missed(BROAD_CHAIN_POINTS),
-            (Yielded::KnownLines, _) => self.missed(CHAIN_POINTS),
+            (Yielded::KnownSentences, PatternKind::Broad) => self.missed(BROAD_CHAIN_POINTS),
+            (Yielded::KnownSentences, _) => self.missed(CHAIN_POINTS),
             (
                 Yielded::Nothing
                 | Yielded::KnownText
@@ -200,7 +201,7 @@ impl PatternYield {
             (self.misses, self.points) = (0, 0);
         }
         self.fetched = self.fetched.saturating_add(1);
-        self.known_lines += u32::from(yielded == Yielded::KnownLines);
+        self.known_sentences += u32::from(yielded == Yielded::KnownSentences);
         // Repeats end an exact pattern by themselves: a chain of ids has gaps.
         let counts = kind != PatternKind::Exact || yielded.is_new_text();
         self.self_linked += u32::from(counts && chain.links >= CHAIN_LINKS);
@@ -320,9 +321,9 @@ impl PatternYield {
         self.share().min(1.5 / (self.misses as f32 + 1.5))
     }
 
-    /// The share of pages that had a new text of known lines.
+    /// The share of pages that had a new text of known sentences.
     pub(super) fn rearranged(&self) -> f64 {
-        f64::from(self.known_lines) / f64::from(self.fetched.max(1))
+        f64::from(self.known_sentences) / f64::from(self.fetched.max(1))
     }
 
     /// Its place among the patterns that come late: the estimate, and less if the pattern has fed many pages to itself. A maze of new texts would
@@ -373,15 +374,18 @@ mod tests {
         assert_eq!(enough(Yielded::KnownText, PatternKind::Exact, from_elsewhere), Some(150));
         assert_eq!(enough(Yielded::Nothing, PatternKind::Exact, from_elsewhere), Some(150));
         assert_eq!(enough(Yielded::Nothing, PatternKind::Path, from_elsewhere), Some(40));
-        assert_eq!(enough(Yielded::KnownLines, PatternKind::Exact, from_elsewhere), Some(1_200));
+        assert_eq!(
+            enough(Yielded::KnownSentences, PatternKind::Exact, from_elsewhere),
+            Some(1_200)
+        );
         let of_own_index =
-            enough(Yielded::KnownLines, PatternKind::Exact, of_an_own_index).unwrap();
+            enough(Yielded::KnownSentences, PatternKind::Exact, of_an_own_index).unwrap();
         assert!((230..=240).contains(&of_own_index), "{of_own_index}");
-        assert_eq!(enough(Yielded::KnownLines, PatternKind::Broad, one_by_one), Some(120));
-        let of_index = enough(Yielded::KnownLines, PatternKind::Broad, of_an_index).unwrap();
+        assert_eq!(enough(Yielded::KnownSentences, PatternKind::Broad, one_by_one), Some(120));
+        let of_index = enough(Yielded::KnownSentences, PatternKind::Broad, of_an_index).unwrap();
         assert!((230..=240).contains(&of_index), "{of_index}");
-        assert_eq!(enough(Yielded::KnownLines, PatternKind::Broad, in_a_chain), Some(100));
-        assert_eq!(enough(Yielded::KnownLines, PatternKind::View, from_elsewhere), Some(40));
+        assert_eq!(enough(Yielded::KnownSentences, PatternKind::Broad, in_a_chain), Some(100));
+        assert_eq!(enough(Yielded::KnownSentences, PatternKind::View, from_elsewhere), Some(40));
         assert_eq!(enough(Yielded::EqualText, PatternKind::Exact, from_elsewhere), Some(400));
         assert_eq!(enough(Yielded::EqualText, PatternKind::View, from_elsewhere), Some(400));
         assert_eq!(enough(Yielded::KnownText, PatternKind::Path, from_elsewhere), Some(40));
@@ -398,7 +402,7 @@ mod tests {
         assert_eq!(same_text(PatternKind::Path), Some(15), "from the eighth on hardly any is new");
         let mut blog = PatternYield { new: 1_000, fetched: 1_000, ..PatternYield::default() };
         let lists = (1..2_000).find(|page| {
-            blog.add(Yielded::KnownLines, *page, PatternKind::Broad, of_an_index(*page));
+            blog.add(Yielded::KnownSentences, *page, PatternKind::Broad, of_an_index(*page));
             blog.sample_interval(PatternKind::Broad) > 1
         });
         assert!(lists.is_some_and(|lists| (390..=400).contains(&lists)), "{lists:?}");
@@ -502,7 +506,7 @@ mod tests {
     fn views_that_have_led_to_texts_are_asked_for_longer() {
         let mut cars = PatternYield { found_elsewhere: 400, ..PatternYield::default() };
         let misses = (1..2_000).find(|_| {
-            cars.add(Yielded::KnownLines, 0, PatternKind::Path, Chain::default());
+            cars.add(Yielded::KnownSentences, 0, PatternKind::Path, Chain::default());
             cars.sample_interval(PatternKind::Path) > 1
         });
         assert!(misses.is_some_and(|misses| (200..=220).contains(&misses)), "{misses:?}");

@@ -351,7 +351,7 @@ fn as_json((site, known): (Box<str>, Known)) -> (Box<str>, String) {
 }
 
 #[test]
-fn lines_of_links_are_not_new_on_a_view() {
+fn links_are_no_new_sentences() {
     let mut outline = Outline::new("Pages");
     let link = &"The history of tea in forty parts ".repeat(4)[..];
     let text = &"Tea is a drink made of leaves. ".repeat(4)[..];
@@ -364,10 +364,10 @@ fn lines_of_links_are_not_new_on_a_view() {
     outline.set_links(4);
     assert_eq!(link_lines(&outline, false), links, "four links");
     let mut learner = Learner::new(&[]);
-    assert!(!learner.has_new_lines(link.trim(), &links).0);
-    assert!(learner.has_new_lines(text.trim(), &links).0);
+    assert!(!learner.has_new_sentences(link.trim(), &links).0);
+    assert!(learner.has_new_sentences(text.trim(), &links).0);
     let mut learner = Learner::new(&[]);
-    assert!(learner.has_new_lines(link.trim(), &HashSet::new()).0);
+    assert!(learner.has_new_sentences(link.trim(), &HashSet::new()).0);
 }
 
 #[test]
@@ -494,7 +494,7 @@ fn numbers_make_no_new_sentence_and_other_words_do() {
     let page = |words: &str| {
         format!("{words} was shown here to all who asked for it. {}", "The tea is late. ".repeat(9))
     };
-    let mut is_new = |text: &str| learner.has_new_lines(text, &HashSet::new()).0;
+    let mut is_new = |text: &str| learner.has_new_sentences(text, &HashSet::new()).0;
     assert!(is_new(&page("Visit 17 of the month")));
     assert!(!is_new(&page("Visit 2871 of the month")));
     assert!(!is_new("茶是一种饮料。今天是2026年11月27日。"), "too short");
@@ -712,13 +712,13 @@ fn new_branches_with_names_are_tried_although_what_is_above_them_gives_little() 
     for number in 0..80 {
         judge(&mut learner, &file("harbour", number), Some(number + 1), Yielded::New, None);
     }
-    // Files of this project repeat, and lists whose lines are known follow each other.
+    // Files of this project repeat, and lists whose sentences are known follow each other.
     for number in 80..200 {
         judge(&mut learner, &file("harbour", number), Some(1), Yielded::KnownText, None);
     }
     for number in 0..2_000 {
         let list = format!("http://a.test/projects/harbour/activity?from={number}");
-        judge(&mut learner, &list, Some(1_000 + number), Yielded::KnownLines, None);
+        judge(&mut learner, &list, Some(1_000 + number), Yielded::KnownSentences, None);
     }
     let of = |project: &'static str| (500..600).map(move |it| file(project, it));
     assert!(deferred(&mut learner, of("harbour")) > 60);

@@ -96,7 +96,7 @@ pub enum Warning {
         new: u64,
         /// At most this many, 95 % sure.
         new_at_most: u64,
-        /// How many more are estimated to have known lines in another order.
+        /// How many more are estimated to have known sentences in another order.
         #[serde(default)]
         rearranged: u64,
     },
@@ -347,7 +347,7 @@ fn deferred(
     if rearranged > 0 {
         write!(
             f,
-            "About {} more have lines of known pages in another arrangement. ",
+            "About {} more have sentences of known pages in another arrangement. ",
             thousands(rearranged)
         )?;
     }

@@ -82,10 +82,10 @@ impl Recorder {
             // Its lines are remembered in any case.
             Ok((_, extracted)) => {
                 let links = link_lines(&extracted.outline, is_view);
-                let (has_new_lines, hash) = learner.has_new_lines(&extracted.text, &links);
-                let yielded = match (is_new, has_new_lines) {
+                let (has_new_sentences, hash) = learner.has_new_sentences(&extracted.text, &links);
+                let yielded = match (is_new, has_new_sentences) {
                     (true, true) => Yielded::New,
-                    (true, false) => Yielded::KnownLines,
+                    (true, false) => Yielded::KnownSentences,
                     (false, _) => Yielded::KnownText,
                 };
                 (yielded, hash)

@@ -1,0 +1,111 @@
+//! What is known of a URL before it is fetched.
+
+use url::Url;
+
+use super::{
+    super::{
+        parts::Parts,
+        rule::{candidate_id, last_id},
+    },
+    Site,
+    spellings::{spellings, spelt_otherwise},
+    suffix_keys,
+    suspects::value_bit,
+};
+
+/// What is known of a URL before it is fetched.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::learn) enum Prediction {
+    /// Nothing against it.
+    Open,
+    /// It may repeat a page: the candidate, and a more general one.
+    Perhaps(u32, u32),
+    /// A rule says that it repeats a page.
+    Repeats(u32),
+}
+
+impl Site {
+    /// What is known of a URL that was not fetched.
+    pub(in crate::learn) fn predict(&self, url: &Url) -> Prediction {
+        let parts = self.parts_of(url);
+        let key = self.reduced_key(&parts);
+        // The same page is known with a part that this URL does not have, and that makes no difference.
+        if parts.key == key
+            && let Some(rule) = self.classes.get(key).map(|class| class.reduced_by)
+            && self.is_accepted(rule)
+        {
+            return Prediction::Repeats(rule);
+        }
+        let part_classes = self.part_classes(&parts, key);
+        let mut best: Option<(f32, u32, u32)> = None;
+        for part_class in &part_classes {
+            if self.class_of(part_class).is_none() {
+                continue;
+            }
+            let all = self.candidates_of(&parts, &part_classes, part_class);
+            let all = || all.iter().flatten().map(|it| it.0);
+            if let Some(rule) = all().find(|it| self.is_accepted(*it)) {
+                return Prediction::Repeats(rule);
+            }
+            // The most special one with some evidence says how likely it is.
+            let known = all().rev().find_map(|it| {
+                let candidate = self.candidates.get(&it).filter(|it| it.trial.n >= 4)?;
+                Some((candidate.trial.failure_rate(), all().next_back().unwrap_or(it)))
+            });
+            if let Some((failure_rate, special)) = known
+                && failure_rate < best.map_or(0.6, |best| best.0)
+            {
+                let general = all().rev().nth(1).unwrap_or(special);
+                best = Some((failure_rate, special, general));
+            }
+        }
+        let (suspects, class) = self.suspects_of(&parts, key);
+        let known = self.classes.get(class).filter(|_| !suspects.is_empty());
+        let new = known
+            .map(|known| suspects.iter().filter(|(_, part)| known.suspects & value_bit(part) == 0));
+        if let Some(worst) = new.and_then(|new| {
+            new.map(|it| it.0).min_by_key(|it| self.candidates.get(it).map_or(0, |it| it.trial.n))
+        }) {
+            best = Some((0.0, worst, worst));
+        }
+        let respelt = || self.predict_respelt(&parts, key);
+        if let Some(prediction) = respelt().or_else(|| self.predict_last_word(&parts, key)) {
+            return prediction;
+        }
+        for (length, class) in suffix_keys(&parts) {
+            let rule = candidate_id(&[5, length as u64]);
+            if parts.segments().count() > length
+                && self.classes.contains_key(class)
+                && self.is_accepted(rule)
+            {
+                return Prediction::Repeats(rule);
+            }
+        }
+        best.map_or(Prediction::Open, |(_, special, general)| Prediction::Perhaps(special, general))
+    }
+
+    /// The same of a URL that is spelt differently from a known one.
+    pub(super) fn predict_respelt(&self, parts: &Parts<'_>, key: u64) -> Option<Prediction> {
+        let respelt = spellings(parts, key).find_map(|(class, spelling)| {
+            let known = self.classes.get(class).filter(|it| it.members > 0)?;
+            spelt_otherwise(known.value, spelling)
+        });
+        let number = respelt?.candidate_id();
+        Some(if self.is_accepted(number) {
+            Prediction::Repeats(number)
+        } else {
+            Prediction::Perhaps(number, number)
+        })
+    }
+
+    /// The same by the last segment, if a rule leaves it out: perhaps the page without it is found before this one is asked for.
+    pub(super) fn predict_last_word(&self, parts: &Parts<'_>, key: u64) -> Option<Prediction> {
+        let (word, known) = self.without_last_word(parts, key)?;
+        let (rule, is_known) = (last_id(word), known.is_some());
+        self.is_accepted(rule).then_some(if is_known {
+            Prediction::Repeats(rule)
+        } else {
+            Prediction::Perhaps(rule, rule)
+        })
+    }
+}

@@ -1,0 +1,78 @@
+//! URLs that redirect, and the texts of the pages to which they lead.
+
+use url::Url;
+
+use super::{
+    super::{
+        parts::{Part, Parts},
+        rule::last_id,
+        trial::{EXPECTED, Repeats},
+    },
+    Site, Text,
+    spellings::respelt,
+    trials::RECENT_LENGTH,
+};
+
+/// The last redirects of a site that are remembered.
+const REDIRECTS: usize = 512;
+
+/// A URL that redirects.
+#[derive(Debug)]
+pub(super) struct Redirect {
+    pub(super) url: Box<str>,
+    /// The key of the target.
+    target: u64,
+    /// Nothing else has led to the target.
+    leads_on: bool,
+}
+
+impl Site {
+    /// A URL redirects to one that differs in one parameter only, or is spelt otherwise: that makes no difference. Returns whether a rule was
+    /// learnt by that. The text of the target says more if nothing else has led to it (`leads_on`).
+    pub(super) fn redirects(&mut self, url: &Url, to: &Url, leads_on: bool) -> bool {
+        let (parts, target) = (Parts::of(url), Parts::of(to));
+        if url.as_str().len() <= RECENT_LENGTH {
+            if self.redirects.len() >= REDIRECTS {
+                self.redirects.pop_front();
+            }
+            let url = url.as_str().into();
+            self.redirects.push_back(Redirect { url, target: target.key, leads_on });
+        }
+        if let Some(part) = respelt(&parts, &target) {
+            return self.try_number(part.candidate_id(), EXPECTED, Repeats::Exactly, part);
+        }
+        let other = |part: &&Part<'_>| {
+            let of_target = target.parameters().find(|it| it.name == part.name);
+            of_target.is_some_and(|it| {
+                !it.is_same(part)
+                    && Parts::without(parts.key, part) == Parts::without(target.key, it)
+            })
+        };
+        let Some(part) = parts.parameters().find(other) else { return false };
+        let number = Self::candidate_of(&parts, part);
+        self.try_candidate(number, self.test_of(number, part), part, Repeats::Exactly, &parts)
+    }
+
+    /// The URLs that redirect to a page have its text. If it is new and nothing else has led there, their last segments make a difference. Returns
+    /// whether a rule was revoked by that.
+    pub(super) fn remember_redirects(&mut self, target: u64, text: Text, is_new: bool) -> bool {
+        let (mut key, mut changed) = (target, false);
+        while let Some(place) = self.redirects.iter().rposition(|it| it.target == key) {
+            let Some(Redirect { url, leads_on, .. }) = self.redirects.remove(place) else { break };
+            let Ok(url) = Url::parse(&url) else { break };
+            let parts = self.parts_of(&url);
+            let reduced = self.reduced_key(&parts);
+            if leads_on
+                && is_new
+                && let Some((word, Some(_))) = self.without_last_word(&parts, reduced)
+                && self.candidates.contains_key(&last_id(word))
+            {
+                changed |= self.try_last(word, Repeats::Not);
+            }
+            self.add(&parts, reduced, text);
+            self.remember(&url, text);
+            key = parts.key;
+        }
+        changed
+    }
+}

@@ -1,0 +1,367 @@
+//! What a judged page says of the rules: the trials that it is.
+
+use url::Url;
+
+use super::{
+    super::{
+        Page, Yielded,
+        parts::{Meaning, Part, PartKind, Parts, hash, meaning},
+        rule::{RulePart, last_id},
+        spans::version,
+        trial::{EXPECTED, LIKELY, Repeats, SAFE, Test},
+    },
+    ABSENT, CANDIDATES, Candidate, Class, PartClass, Site, Text, is_id,
+    spellings::{spellings, spelt_otherwise},
+    suffix_keys,
+    suspects::value_bit,
+};
+
+/// The pages of a class that are trials of their last segment, if they repeat one of it.
+const MAX_TRIALS: u8 = 12;
+/// The same for the rule that a segment makes no difference whatever its value is.
+const MAX_TRIALS_OF_ALL: u8 = 3;
+/// The last pages of a site of which the URL is remembered, and how long it may be.
+const RECENT: usize = 2_048;
+pub(super) const RECENT_LENGTH: usize = 256;
+
+impl Site {
+    /// Tries rules by the text of a page, or by an answer without one. Returns whether a rule was learnt or revoked.
+    pub(in crate::learn) fn try_rules(&mut self, page: &Page<'_>) -> bool {
+        let mut changed = page.text.is_some_and(|text| {
+            let text = Text { group: text.max(1), hash: page.hash };
+            self.judged(page.url, text, page.yielded.is_new_text())
+        });
+        let leads_on = page.yielded == Yielded::RedirectUndecided;
+        changed |= page.to.is_some_and(|to| self.redirects(page.url, to, leads_on));
+        if matches!(page.yielded, Yielded::Nothing | Yielded::RedirectToKnown) {
+            changed |= self.gave_nothing(page.url, page.to);
+        }
+        changed
+    }
+
+    /// A page was judged: its text has this number. Returns whether a rule was learnt or revoked.
+    pub(in crate::learn) fn judged(&mut self, url: &Url, text: Text, is_new: bool) -> bool {
+        let parts = self.parts_of(url);
+        let key = self.reduced_key(&parts);
+        let part_classes = self.part_classes(&parts, key);
+        let mut changed = false;
+        let mut outcomes = Vec::new();
+        let mut tried = Vec::new();
+        self.repeats_exactly = false;
+        for part_class in &part_classes {
+            let Some(class) = self.class_of(part_class).copied() else { continue };
+            let Some(repeats) = class.outcome(text, is_new) else { continue };
+            self.repeats_exactly |=
+                repeats == Repeats::Exactly && part_class.part.kind == PartKind::Parameter;
+            outcomes.push((part_class.bit, repeats));
+            let numbers = Self::plain_candidates(&parts, part_class.part);
+            tried.extend(numbers.map(|number| (number, repeats)));
+            if part_class.part.kind == PartKind::Parameter && !self.is_replay {
+                self.tried.push((hash(part_class.part.name, 0), repeats));
+            }
+            changed |= self.try_part(&parts, &part_classes, part_class, &class, repeats);
+        }
+        changed |= self.try_suffixes(&parts, text, is_new);
+        changed |= self.try_last_word(&parts, key, text, is_new);
+        changed |= self.try_suspects(&parts, key, text, is_new, &tried);
+        self.remember_versions(&part_classes, text.group);
+        changed |= self.try_reduced(&parts, key, text, is_new);
+        self.add_reduced(&parts, key, text);
+        for part_class in &part_classes {
+            let class = self.class(part_class.class);
+            class.add(text, part_class.value);
+            for (bit, repeats) in outcomes.iter().filter(|it| it.0 != part_class.bit) {
+                match repeats {
+                    Repeats::Exactly => class.identical |= bit,
+                    Repeats::Nearly => class.same |= bit,
+                    Repeats::Not => class.different |= bit,
+                }
+            }
+        }
+        changed |= self.try_spellings(&parts, key, text, is_new);
+        if !is_new {
+            self.suspect(&parts, text.group);
+        }
+        self.remember(url, text);
+        changed |= self.remember_redirects(parts.key, text, is_new);
+        if std::mem::take(&mut self.is_stale) {
+            self.rebuild();
+        }
+        changed
+    }
+
+    /// A page repeats one that differs from it in this part only, or not.
+    pub(super) fn try_part(
+        &mut self,
+        parts: &Parts<'_>,
+        all: &[PartClass<'_, '_>],
+        part_class: &PartClass<'_, '_>,
+        class: &Class,
+        repeats: Repeats,
+    ) -> bool {
+        let part = part_class.part;
+        let last = parts.segments().filter(|it| !it.value.is_empty()).last();
+        let is_last = last.is_some_and(|it| it.is_same(part));
+        // One text under very many values is an error page rather than a part that makes no difference.
+        if repeats.is_success() && is_last && class.members >= MAX_TRIALS {
+            return false;
+        }
+        let mut changed = false;
+        let plain = Self::candidate_of(parts, part);
+        for (number, test) in self.candidates_of(parts, all, part_class).into_iter().flatten() {
+            if part.kind == PartKind::Parameter && number != plain && self.is_accepted(plain) {
+                break;
+            }
+            let is_segment = matches!(part.kind, PartKind::Segment(_)) && number == plain;
+            // Each id is made anew, but a page that is the same in three versions is so in most.
+            let members = if is_id(part.value) { 0 } else { class.members };
+            if repeats.is_success()
+                && is_segment
+                && !self.speaks_for_all(number, members, part_class.value)
+            {
+                continue;
+            }
+            changed |= self.try_candidate(number, test, part, repeats, parts);
+        }
+        if part.kind == PartKind::Host && !class.varies {
+            changed |= self.try_other_host(class.value, repeats);
+        }
+        changed
+    }
+
+    /// Whether the success of a page says something of all values of a segment: it is one of the first of its class, and those of the same value do not
+    /// outweigh all others.
+    pub(super) fn speaks_for_all(&mut self, number: u32, members: u8, value: u16) -> bool {
+        members <= MAX_TRIALS_OF_ALL
+            && self.has_room_for(number)
+            && !self.candidates.entry(number).or_default().is_one_sided(value)
+    }
+
+    /// Remembers which version of a page has this text.
+    pub(super) fn remember_versions(&mut self, part_classes: &[PartClass<'_, '_>], group: u32) {
+        for PartClass { part, class, .. } in part_classes {
+            if matches!(part.kind, PartKind::Segment(_))
+                && let Some(version) = version(part.value)
+            {
+                self.spans.entry(*class).add(group, version);
+            }
+        }
+    }
+
+    pub(super) fn try_number(
+        &mut self,
+        number: u32,
+        test: Test,
+        repeats: Repeats,
+        part: RulePart,
+    ) -> bool {
+        if self.is_replay || !self.has_room_for(number) {
+            return false;
+        }
+        let candidate = self.candidates.entry(number).or_default();
+        let changed = candidate.trial.add(test, repeats);
+        if changed {
+            candidate.name(|| part);
+            self.changed_rules.push(number);
+            self.is_stale = true;
+        }
+        changed
+    }
+
+    pub(super) fn try_candidate(
+        &mut self,
+        number: u32,
+        test: Test,
+        part: &Part<'_>,
+        repeats: Repeats,
+        parts: &Parts<'_>,
+    ) -> bool {
+        if self.is_replay {
+            return false;
+        }
+        if !self.has_room_for(number) {
+            return false;
+        }
+        let candidate = self.candidates.entry(number).or_default();
+        candidate.values |= 1 << (hash(part.value, 5) & 63);
+        candidate.ids += u32::from(is_id(part.value));
+        let changed = candidate.trial.add(test, repeats);
+        let is_failure = !repeats.is_success();
+        self.is_stale |= changed || is_failure && self.suspects.contains(&number);
+        if changed {
+            candidate.name(|| RulePart::of(number, part, parts));
+            self.changed_rules.push(number);
+        }
+        changed
+    }
+
+    /// Whether it is a candidate, or may become one.
+    pub(super) fn has_room_for(&mut self, number: u32) -> bool {
+        if self.candidates.len() >= CANDIDATES && !self.candidates.contains_key(&number) {
+            self.trim();
+        }
+        self.candidates.len() < CANDIDATES || self.candidates.contains_key(&number)
+    }
+
+    /// A page without a part that a rule leaves out of a known one has another text: that is a failure of the rule. Returns whether it was revoked.
+    pub(super) fn try_reduced(
+        &mut self,
+        parts: &Parts<'_>,
+        key: u64,
+        text: Text,
+        is_new: bool,
+    ) -> bool {
+        let known = self.classes.get(key).filter(|_| parts.key == key);
+        let known = known.filter(|class| class.outcome(text, is_new) == Some(Repeats::Not));
+        let Some(rule) = known.map(|class| class.reduced_by).filter(|it| self.is_accepted(*it))
+        else {
+            return false;
+        };
+        let part = self.candidates.get(&rule).and_then(|it| it.part.as_deref().cloned());
+        part.is_some_and(|part| self.try_number(rule, EXPECTED, Repeats::Not, part))
+    }
+
+    /// Enters a page under its reduced key.
+    pub(super) fn add_reduced(&mut self, parts: &Parts<'_>, key: u64, text: Text) {
+        let all = || parts.list.iter().flat_map(|part| Self::plain_candidates(parts, part));
+        let is_reduced = parts.key != key;
+        let rule = is_reduced.then(|| all().find(|it| self.is_accepted(*it))).flatten();
+        // Pages with one more parameter differ from this one in that.
+        let class = self.class(key);
+        class.add(text, ABSENT);
+        class.reduced_by = rule.unwrap_or(class.reduced_by);
+    }
+
+    /// A page of one host repeats that of another one, or not: that is a trial for both.
+    pub(super) fn try_other_host(&mut self, other: u16, repeats: Repeats) -> bool {
+        let Some((_, name)) = self.host_names.iter().find(|(value, _)| *value == other) else {
+            return false;
+        };
+        let part = RulePart::Host { name: Some(name.to_string()), only: None };
+        self.try_number(part.candidate_id(), SAFE, repeats, part)
+    }
+
+    /// Tries whether pages whose URLs are only spelt otherwise are the same.
+    pub(super) fn try_spellings(
+        &mut self,
+        parts: &Parts<'_>,
+        key: u64,
+        text: Text,
+        is_new: bool,
+    ) -> bool {
+        let mut changed = false;
+        for (class, spelling) in spellings(parts, key) {
+            if let Some(known) = self.classes.get(class).filter(|it| it.members > 0).copied()
+                && let Some(part) = spelt_otherwise(known.value, spelling)
+                && let Some(repeats) = known.outcome(text, is_new)
+            {
+                changed |= self.try_number(part.candidate_id(), EXPECTED, repeats, part);
+            }
+            self.class(class).add(text, spelling);
+        }
+        changed
+    }
+
+    /// Tries whether pages with the same last segments are the same.
+    pub(super) fn try_suffixes(&mut self, parts: &Parts<'_>, text: Text, is_new: bool) -> bool {
+        let mut changed = false;
+        for (length, class) in suffix_keys(parts) {
+            let is_longer = parts.segments().count() > length;
+            if let Some(known) = self.classes.get(class).filter(|_| is_longer)
+                && let Some(repeats) = known.outcome(text, is_new)
+            {
+                let part = RulePart::Tail(u8::try_from(length).unwrap_or(u8::MAX));
+                let (number, before) = (part.candidate_id(), parts.segments().count() - length);
+                let value = (parts.prefixes[before] >> 48) as u16;
+                let members = if parts.repeats_segments() { 0 } else { known.members };
+                if !repeats.is_success() || self.speaks_for_all(number, members, value) {
+                    changed |= self.try_number(number, SAFE, repeats, part);
+                }
+            }
+            self.class(class).add(text, 0);
+        }
+        changed
+    }
+
+    /// Tries whether the page without the last segment is the same. The first page that is begins the trials.
+    pub(super) fn try_last_word(
+        &mut self,
+        parts: &Parts<'_>,
+        key: u64,
+        text: Text,
+        is_new: bool,
+    ) -> bool {
+        let Some((word, known)) = self.without_last_word(parts, key) else { return false };
+        let is_candidate = self.candidates.contains_key(&last_id(word));
+        let repeats = known.and_then(|known| known.outcome(text, is_new && is_candidate));
+        repeats.is_some_and(|repeats| self.try_last(word, repeats))
+    }
+
+    /// A URL gave no text that a known page does not have: it redirects there, or is no page to be indexed. If the page without its last segment is known,
+    /// that is a success for leaving out the segment. Returns whether a rule was learnt by that.
+    pub(super) fn gave_nothing(&mut self, url: &Url, to: Option<&Url>) -> bool {
+        let parts = self.parts_of(url);
+        let key = self.reduced_key(&parts);
+        let Some((word, Some(_))) = self.without_last_word(&parts, key) else { return false };
+        // A redirect that keeps the segment, as to another host, says nothing of it.
+        let keeps =
+            |to: &Url| Parts::of(to).segments().any(|it| it.value.eq_ignore_ascii_case(word));
+        !to.is_some_and(keeps) && self.try_last(word, Repeats::Exactly)
+    }
+
+    pub(super) fn try_last(&mut self, word: &str, repeats: Repeats) -> bool {
+        let test = if meaning(word) == Some(Meaning::Circumstance) { LIKELY } else { SAFE };
+        self.try_number(last_id(word), test, repeats, RulePart::Last(word.to_owned()))
+    }
+
+    /// Adds a page to the classes of its parts.
+    pub(super) fn add(&mut self, parts: &Parts<'_>, key: u64, text: Text) {
+        let part_classes: Vec<_> =
+            self.part_classes(parts, key).iter().map(|it| (it.class, it.value)).collect();
+        self.add_reduced(parts, key, text);
+        for (class, value) in part_classes {
+            self.class(class).add(text, value);
+        }
+        for (class, spelling) in spellings(parts, key) {
+            self.class(class).add(text, spelling);
+        }
+    }
+
+    /// Remembers the URL of a page, so that its keys can be computed again.
+    pub(super) fn remember(&mut self, url: &Url, text: Text) {
+        if url.as_str().len() > RECENT_LENGTH {
+            return;
+        }
+        if self.recent.len() >= RECENT
+            && let Some((old, _)) = self.recent.pop_front()
+        {
+            self.recent_bytes -= old.len();
+        }
+        self.recent_bytes += url.as_str().len();
+        self.recent.push_back((url.as_str().into(), text));
+    }
+
+    /// Computes the keys of the last pages again.
+    pub(super) fn rebuild(&mut self) {
+        let candidates = &self.candidates;
+        self.suspects.retain(|it| candidates.get(it).is_some_and(Candidate::is_suspect));
+        let recent = std::mem::take(&mut self.recent);
+        for (url, text) in &recent {
+            let Ok(url) = Url::parse(url) else { continue };
+            let parts = self.parts_of(&url);
+            let key = self.reduced_key(&parts);
+            if !self.suspects.is_empty() {
+                let (suspects, class) = self.suspects_of(&parts, key);
+                let bits = suspects.iter().fold(0, |all, (_, part)| all | value_bit(part));
+                let class = self.class(class);
+                class.add(*text, 0);
+                class.suspects |= bits;
+            }
+            if key == Parts::of(&url).key {
+                continue;
+            }
+            self.add(&parts, key, *text);
+        }
+        self.recent = recent;
+    }
+}
