@@ -473,6 +473,45 @@ fn one_version_that_repeats_another_says_nothing_of_the_others() {
 }
 
 #[test]
+fn one_page_says_little_of_what_all_versions_have() {
+    let word = |number: u32| format!("v{}", letters(number));
+    for (pages, versions, is_learnt) in [(6, 40, false), (20, 4, true)] {
+        let mut learner = Learner::new(&[]);
+        for page in 0..pages {
+            let text = u32::try_from(learner.last.0).unwrap() + 1;
+            for version in 0..versions {
+                let url = format!("https://example.org/docs/{}/{page}.html", word(version));
+                judge_text(&mut learner, &url, text, 1);
+            }
+        }
+        let is_rule = |rule: &str| rules_of(&learner).contains(&rule.to_owned());
+        assert_eq!(is_rule("segment 2 of /docs/*"), is_learnt, "{pages} pages");
+        assert_eq!(is_rule("all but the last 1 segments"), is_learnt, "{pages} pages");
+    }
+}
+
+#[test]
+fn a_path_is_known_without_what_rules_leave_out() {
+    let mut learner = Learner::new(&[]);
+    let of = |path: &str| format!("https://{SITE}/about/sid/{path}");
+    let url = |page: u32, visit: u32| of(&format!("{:032x}/page-{page}", page * 1_000 + visit));
+    let is_view = |learner: &Learner, path: &str| learner.is_view(&of(path).parse().unwrap(), SITE);
+    let session = |number: u32| format!("{number:032x}");
+    judge(&mut learner, &of(&format!("{}/list?size=1", session(7))), Some(1), Yielded::New, None);
+    let other = format!("{}/list?size=2", session(8));
+    assert!(!is_view(&learner, &other), "a path of its own");
+    for page in 0..12 {
+        let text = u32::try_from(learner.last.0).unwrap() + 1;
+        judge_text(&mut learner, &url(page, 0), text, 1);
+        judge_text(&mut learner, &url(page, 1), text, 1);
+    }
+    assert!(rules_of(&learner).contains(&"segment after sid".to_owned()));
+    judge(&mut learner, &of(&format!("{}/list?size=3", session(9))), Some(2), Yielded::New, None);
+    assert!(is_view(&learner, &other), "the same list");
+    assert!(!is_view(&learner, &format!("{}/tags?size=2", session(8))));
+}
+
+#[test]
 fn a_new_page_with_the_text_of_a_known_one_is_no_trial() {
     for (hash, failures) in [(1, 0), (2, 1)] {
         let mut learner = Learner::new(&[]);

@@ -185,6 +185,19 @@ mod tests {
     }
 
     #[test]
+    fn exact_repeats_say_less_where_texts_differ_in_whole_or_not_at_all() {
+        use Repeats::{Exactly, Nearly, Not};
+        for (before, most) in [(vec![Not, Not, Nearly], 75), (vec![Not, Not], 251)] {
+            let mut trial = Trial::default();
+            for repeats in before {
+                trial.add(SAFE, repeats);
+            }
+            let enough = (1..1000).find(|_| trial.add(SAFE, Exactly)).unwrap();
+            assert!(enough <= most && enough * 10 > most * 9, "{enough}");
+        }
+    }
+
+    #[test]
     fn a_rule_that_fails_once_in_ten_is_not_accepted() {
         for test in [SAFE, CAREFUL] {
             let mut trial = Trial::default();
