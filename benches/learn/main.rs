@@ -4,6 +4,7 @@
 //! fetched and found. `-- PART` runs one part; `--policy NAME`, `--flight N`, `--world WORDS`, `--max-pages N`, `--max-depth N`,
 //! `--pages DIRECTORY`, `--manifest FILE` (other static sites than those of `static_sites.toml`) and `--keep DIRECTORY` choose further.
 //! Worlds and seeds are fixed. `--seeds N` crawls each world with N of them, and prints the median and the worst: a small change of the order changes what is learnt first.
+//! In the part `variants` each seed is another world of each kind.
 
 #![allow(
     clippy::format_collect,
@@ -55,6 +56,7 @@ mod texts;
 mod trac;
 mod trac_browser;
 mod traps;
+mod variants;
 mod vbulletin;
 mod wiki;
 mod woocommerce;
@@ -77,13 +79,14 @@ use world::World;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const POLICIES: [&str; 3] = ["skip", "follow", "learn"];
-const PARTS: [&str; 9] = [
+const PARTS: [&str; 10] = [
     "sites",
     "junk",
     "traps",
     "more-traps",
     "false-traps",
     "shapes",
+    "variants",
     "software",
     "more-software",
     "static",
@@ -129,6 +132,7 @@ fn main() -> Outcome<()> {
             "more-traps" => choice.run_all(more_traps::worlds())?,
             "false-traps" => choice.run_all(false_traps::worlds())?,
             "shapes" => choice.run_all(shapes::worlds().chain(behind_repeats::worlds()))?,
+            "variants" => choice.run_variants()?,
             "software" => choice.run_all(software::worlds())?,
             "more-software" => choice.run_all(more_software::worlds())?,
             "static" => choice.run_static()?,
@@ -184,6 +188,15 @@ impl Choice {
             let truths: Vec<_> = self.seeds().map(|_| Truth::each(world.pages)).collect();
             let world = Arc::new(world);
             self.run(&|_| Ok(Arc::clone(&world)), &truths, 10_000)?;
+        }
+        Ok(())
+    }
+
+    /// Runs each variant once: a seed is another world.
+    fn run_variants(&self) -> Outcome<()> {
+        for world in variants::worlds(self.seeds()) {
+            let (truth, world) = (Truth::each(world.pages), Arc::new(world));
+            self.run(&|_| Ok(Arc::clone(&world)), &[truth], 10_000)?;
         }
         Ok(())
     }

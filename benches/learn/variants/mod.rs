@@ -1,0 +1,93 @@
+//! Random variants of traps, and of honest sites that look like them.
+
+mod broken;
+mod calendar;
+mod dates;
+mod facets;
+mod growing;
+mod hosts;
+mod lookalikes;
+mod pagers;
+mod plot;
+mod sessions;
+mod site;
+
+use std::fmt;
+
+use pagesieve::crawl::scope::Reach;
+
+use crate::{
+    prose::Dice,
+    world::{Answer, World},
+};
+
+/// What a host answers to a path with its query.
+type Answering = Box<dyn Fn(&str, &str) -> Answer + Send + Sync>;
+
+/// What a kind makes of a host.
+struct Planned {
+    /// How many pages are to be found.
+    pages: usize,
+    /// Further hosts.
+    hosts: Vec<String>,
+    reach: Reach,
+    answer: Answering,
+}
+
+impl fmt::Debug for Planned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Planned").field("pages", &self.pages).finish_non_exhaustive()
+    }
+}
+
+impl Planned {
+    fn new(pages: usize, answer: impl Fn(&str, &str) -> Answer + Send + Sync + 'static) -> Self {
+        Self { pages, hosts: Vec::new(), reach: Reach::Host, answer: Box::new(answer) }
+    }
+}
+
+/// A variant for a host, as the dice wants it.
+type Kind = fn(&str, &mut Dice) -> Planned;
+
+/// Twelve traps and five that look like them.
+const KINDS: [(&str, Kind); 17] = [
+    ("calendar", calendar::calendar),
+    ("facets", facets::facets),
+    ("session in query", sessions::in_query),
+    ("session in path", sessions::in_path),
+    ("growing path", growing::growing),
+    ("growing path with noise", growing::with_noise),
+    ("nested relative links", growing::nested),
+    ("soft 404", broken::soft_404),
+    ("parameter order", broken::parameters),
+    ("redirects that count", broken::redirects),
+    ("endless pager", pagers::endless),
+    ("unlimited subdomains", hosts::subdomains),
+    ("paginated list", pagers::long_list),
+    ("dated archive", calendar::archive),
+    ("catalogue", facets::catalogue),
+    ("forum threads", lookalikes::forum),
+    ("parameter of one in a hundred", lookalikes::parameter),
+];
+
+/// The worlds of all kinds with these seeds.
+pub(crate) fn worlds(seeds: std::ops::Range<u64>) -> impl Iterator<Item = World> {
+    KINDS.into_iter().flat_map(move |(name, kind)| {
+        seeds.clone().map(move |seed| world(&format!("{name} {seed}"), kind))
+    })
+}
+
+fn world(name: &str, kind: Kind) -> World {
+    let host = format!("{}.test", name.replace(' ', "-"));
+    let planned = kind(&host, &mut Dice::of(name));
+    let mut hosts = vec![host.clone()];
+    hosts.extend(planned.hosts);
+    World {
+        name: name.to_owned(),
+        seeds: vec![format!("http://{host}/")],
+        hosts,
+        reach: planned.reach,
+        pages: planned.pages,
+        answer: planned.answer,
+    }
+}
