@@ -43,6 +43,7 @@ pub(super) fn restore(state: &State, learner: &mut Learner) -> Result<(), StateE
                 is_redirected: false,
                 to: None,
                 from: None,
+                links_back: false,
             });
         }
     }

@@ -147,6 +147,8 @@ pub(crate) struct Page<'a> {
     pub(crate) to: Option<&'a Url>,
     /// Where its URL was found first.
     pub(crate) from: Option<&'a Url>,
+    /// Whether it has a link to there.
+    pub(crate) links_back: bool,
 }
 
 /// What a deferred URL is expected to have.
@@ -389,6 +391,7 @@ impl Learner {
             Some(from) if is_gain => changed |= site.earn_pages(from),
             _ => site.spend_page(page.url),
         }
+        site.count_redirects(page, patterns.first().map_or(0, |it| it.number));
         for Pattern { number, .. } in of_referrer {
             if patterns.iter().any(|it| it.number == number) {
                 continue;
@@ -467,7 +470,7 @@ impl Learner {
             {
                 return Placement::Deferred(DeferReason::LowYield, text);
             }
-            if late.is_none() && !is_known && pattern_yield.is_late(kind) {
+            if late.is_none() && !is_known && known.is_late(url, pattern_yield, kind) {
                 late = Some(number);
             }
             // A wider pattern only counts as long as nothing is known of the URL's own.

@@ -14,8 +14,10 @@ const KNOWN_TEXT_POINTS: u32 = 8;
 const SAME_ANSWER_POINTS: u32 = 24;
 /// Points of a page whose text is new, but not its sentences: 240 in a row fill a pattern.
 const KNOWN_SENTENCES_POINTS: u32 = 5;
-/// The same if it was found outside the pattern: 1,200 in a row. A site has only so many tags.
+/// The same if it was found outside the pattern, on a page to which it leads, as the list of a tag does, or on an index: 1,200 in a row. A site has only so many tags.
 const OUTSIDE_POINTS: u32 = 1;
+/// The same if it does not lead back there, as a page that says that there is none, with links to others: 150 in a row.
+const ONE_WAY_POINTS: u32 = 8;
 /// The same if a page of the pattern led to it, and to few others: 120 in a row.
 const LINKED_POINTS: u32 = 10;
 /// The same at the end of a chain of such pages: 150 in a row, of a wide pattern 100.
@@ -30,7 +32,7 @@ const EQUAL_PAIR_POINTS: u32 = 3;
 /// A path of which fewer than one in this many pages has a new text is not chosen from by its parameters.
 const BARREN: u32 = 8;
 /// A page with this many links to a pattern is an index of it.
-const INDEX_LINKS: u32 = 8;
+const INDEX_LINKS: u16 = 8;
 /// Links in a row within a pattern from which on it feeds itself: an index of all tags or days is no chain.
 const CHAIN_LINKS: u16 = 2;
 /// Pages that a pattern may feed to itself, apart from those that it earns.
@@ -93,6 +95,8 @@ pub(super) struct Chain {
     pub(super) from: u32,
     /// Whether the last of them is on a page without a new text.
     pub(super) from_known: bool,
+    /// Whether the page leads back there.
+    pub(super) is_mutual: bool,
 }
 
 /// What the pages of a pattern yielded.
@@ -118,13 +122,15 @@ pub(super) struct PatternYield {
     last_text: u32,
     /// Where the last page was found, and how many before it were found there too.
     from: u32,
-    fan: u32,
+    fan: u16,
     /// Pages to which only pages of the pattern itself led.
     #[serde(rename = "own")]
     self_linked: u32,
     /// New texts elsewhere to which pages of the pattern led.
     #[serde(rename = "earned")]
     found_elsewhere: u32,
+    /// Redirects to others of the pattern that were not received yet.
+    undecided: u16,
 }
 
 impl PatternYield {
@@ -170,7 +176,10 @@ impl PatternYield {
             {
                 self.missed(SAME_ANSWER_POINTS);
             }
-            (Yielded::KnownSentences, _) if chain.links == 0 => self.missed(OUTSIDE_POINTS),
+            (Yielded::KnownSentences, _) if chain.links == 0 => {
+                let is_listed = chain.is_mutual || self.fan >= INDEX_LINKS || kind.is_wide();
+                self.missed(if is_listed { OUTSIDE_POINTS } else { ONE_WAY_POINTS });
+            }
             (Yielded::KnownSentences, _) if !(chain.from_known && chain.links >= CHAIN_LINKS) => {
                 self.missed(if self.fan < INDEX_LINKS {
                     LINKED_POINTS
@@ -205,7 +214,7 @@ impl PatternYield {
         // Repeats end an exact pattern by themselves: a chain of ids has gaps.
         let counts = kind != PatternKind::Exact || yielded.is_new_text();
         self.self_linked += u32::from(counts && chain.links >= CHAIN_LINKS);
-        self.fan = if self.from == chain.from { self.fan + 1 } else { 0 };
+        self.fan = if self.from == chain.from { self.fan.saturating_add(1) } else { 0 };
         self.from = chain.from;
         if self.fetched == 1 {
             self.only_text = Some(text);
@@ -241,6 +250,21 @@ impl PatternYield {
         self.found_elsewhere += 1;
         self.gained();
         self.sample_interval(PatternKind::TrapShaped) < before
+    }
+
+    /// A URL redirects to another one of the pattern, and may lead to a new text.
+    pub(super) fn record_undecided_redirect(&mut self) {
+        self.undecided = self.undecided.saturating_add(1);
+    }
+
+    /// The other one was received.
+    pub(super) fn settle_redirect(&mut self) {
+        self.undecided = self.undecided.saturating_sub(1);
+    }
+
+    /// Whether it is not known of so many redirects where they end.
+    pub(super) fn has_undecided_redirects(&self, least: u16) -> bool {
+        self.undecided >= least
     }
 
     /// One of this many URLs is to be fetched. A pattern whose form many traps have may be without an end in all directions.
@@ -366,11 +390,12 @@ mod tests {
 
     #[test]
     fn pages_in_a_row_that_are_enough() {
-        let from_elsewhere = |page| Chain { from: page, ..Chain::default() };
-        let of_an_own_index = |_| Chain { links: 1, from: 7, from_known: false };
-        let one_by_one = |page| Chain { links: 1, from: page, from_known: false };
-        let of_an_index = |_| Chain { links: 1, from: 7, from_known: true };
-        let in_a_chain = |page| Chain { links: 2, from: page, from_known: true };
+        let one_way = |page| Chain { from: page, ..Chain::default() };
+        let from_elsewhere = |page| Chain { is_mutual: true, ..one_way(page) };
+        let of_an_own_index = |_| Chain { links: 1, ..one_way(7) };
+        let one_by_one = |page| Chain { links: 1, ..one_way(page) };
+        let of_an_index = |_| Chain { links: 1, from_known: true, ..one_way(7) };
+        let in_a_chain = |page| Chain { links: 2, from_known: true, ..one_way(page) };
         assert_eq!(enough(Yielded::KnownText, PatternKind::Exact, from_elsewhere), Some(150));
         assert_eq!(enough(Yielded::Nothing, PatternKind::Exact, from_elsewhere), Some(150));
         assert_eq!(enough(Yielded::Nothing, PatternKind::Path, from_elsewhere), Some(40));
@@ -378,6 +403,7 @@ mod tests {
             enough(Yielded::KnownSentences, PatternKind::Exact, from_elsewhere),
             Some(1_200)
         );
+        assert_eq!(enough(Yielded::KnownSentences, PatternKind::Exact, one_way), Some(150));
         let of_own_index =
             enough(Yielded::KnownSentences, PatternKind::Exact, of_an_own_index).unwrap();
         assert!((230..=240).contains(&of_own_index), "{of_own_index}");
@@ -437,7 +463,7 @@ mod tests {
         let chain = |page: u32| Chain {
             links: u16::try_from(page).unwrap(),
             from: page,
-            from_known: false,
+            ..Chain::default()
         };
         assert_eq!(enough(Yielded::New, PatternKind::Exact, chain), None);
         assert!(
@@ -524,7 +550,7 @@ mod tests {
                     yielded,
                     *page,
                     PatternKind::Exact,
-                    Chain { links, from: *page, from_known: !is_there },
+                    Chain { links, from: *page, from_known: !is_there, is_mutual: false },
                 );
                 ids.sample_interval(PatternKind::Exact) > 1
             })

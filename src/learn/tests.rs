@@ -33,6 +33,7 @@ impl Web {
             is_redirected: false,
             to: None,
             from: None,
+            links_back: true,
         });
         self.next += 1;
     }
@@ -137,6 +138,7 @@ fn judge(learner: &mut Learner, url: &str, text: Option<u32>, yielded: Yielded, 
         is_redirected: false,
         to: to.as_ref(),
         from: None,
+        links_back: true,
     });
 }
 
@@ -216,6 +218,7 @@ fn visit(learner: &mut Learner, url: &Url, document: u64) {
         is_redirected: false,
         to: None,
         from: None,
+        links_back: true,
     });
 }
 
@@ -265,6 +268,7 @@ fn a_site_takes_at_most_two_mebibytes() {
             is_redirected: false,
             to: None,
             from: None,
+            links_back: true,
         });
         learner.decide(&Url::parse(&format!("{url}&r={page}")).unwrap(), SITE);
         largest = largest.max(learner.size);
@@ -400,6 +404,7 @@ fn judge_text(learner: &mut Learner, url: &str, text: u32, hash: u16) {
         is_redirected: false,
         to: None,
         from: None,
+        links_back: true,
     });
 }
 
@@ -542,6 +547,39 @@ fn numbers_make_no_new_sentence_and_other_words_do() {
 }
 
 #[test]
+fn redirects_are_followed_to_their_ends_before_others_are() {
+    let mut learner = Learner::new(&[]);
+    let url = |to: u32, n: u32| Url::parse(&format!("https://{SITE}/go?to={to}&n={n}")).unwrap();
+    let follow = |learner: &mut Learner, to: u32, n: u32, yielded: Yielded| {
+        learner.judged(&Page {
+            url: &url(to, n),
+            site: SITE,
+            document: None,
+            text: None,
+            hash: 0,
+            yielded,
+            is_redirected: n > 1,
+            to: Some(&url(to, n + 1)),
+            from: (n > 1).then(|| url(to, n - 1)).as_ref(),
+            links_back: false,
+        });
+    };
+    for to in 0..8 {
+        assert_eq!(learner.decide(&url(to, 1), SITE), Placement::Now);
+        follow(&mut learner, to, 1, Yielded::RedirectUndecided);
+    }
+    assert!(matches!(learner.decide(&url(8, 1), SITE), Placement::Late(_)));
+    assert_eq!(learner.decide(&url(3, 2), SITE), Placement::Now, "where one of them leads");
+    for to in 0..8 {
+        follow(&mut learner, to, 2, Yielded::RedirectToKnown);
+    }
+    let Placement::Late(group) = learner.decide(&url(8, 1), SITE) else { panic!("little yield") };
+    follow(&mut learner, 8, 1, Yielded::RedirectUndecided);
+    assert_eq!(learner.decide(&url(8, 2), SITE), Placement::Now);
+    assert_eq!(learner.decide(&url(9, 1), SITE), Placement::Late(group));
+}
+
+#[test]
 fn redirects_to_another_spelling_teach_it() {
     let mut learner = Learner::new(&[]);
     let url = |end: &str| Url::parse(&format!("https://example.org/topic-{end}")).unwrap();
@@ -557,6 +595,7 @@ fn redirects_to_another_spelling_teach_it() {
             is_redirected: false,
             to: Some(&to),
             from: None,
+            links_back: true,
         });
         let text = u32::try_from(learner.last.0).unwrap() + 1;
         judge_text(&mut learner, to.as_str(), text, 1);
@@ -714,6 +753,48 @@ fn one_error_text_under_many_ids_is_no_rule() {
     assert_eq!(rules_of(&learner), [""; 0]);
     let offers = (300..400).map(|offer| format!("https://example.org/offer/{offer}"));
     assert!(!is_deferred_by_rule(&mut learner, offers));
+}
+
+#[test]
+fn lists_that_lead_back_are_requested_for_longer_than_error_pages() {
+    let url = |kind: &str, of: u32| Url::parse(&format!("https://{SITE}/{kind}{}", letters(of)));
+    for links_back in [true, false] {
+        let mut learner = Learner::new(&[]);
+        for number in 0..300 {
+            learner.judged(&Page {
+                url: &url("tag/", number).unwrap(),
+                site: SITE,
+                document: Some(DocId(u64::from(number) + 1)),
+                text: Some(number + 1),
+                hash: 1,
+                yielded: Yielded::KnownSentences,
+                is_redirected: false,
+                to: None,
+                from: Some(&url("", number).unwrap()),
+                links_back,
+            });
+        }
+        let more = (300..400).map(|number| url("tag/", number).unwrap().to_string());
+        assert_eq!(deferred(&mut learner, more) > 90, !links_back);
+    }
+}
+
+/// A server answers each path with the home page, whose ten links are relative: `/tea/` leads to `/tea/tea/`, `/tea/cup/`, and so on.
+#[test]
+fn one_page_under_all_paths_is_not_requested_for_long() {
+    let mut learner = Learner::new(&[]);
+    let mut queue = std::collections::VecDeque::from([Url::parse("https://example.org/").unwrap()]);
+    let mut requests = 0;
+    while let Some(url) = queue.pop_front().filter(|_| requests < 3_000) {
+        if requests > 0 && matches!(learner.decide(&url, SITE), Placement::Deferred(..)) {
+            continue;
+        }
+        requests += 1;
+        let yielded = if requests == 1 { Yielded::New } else { Yielded::KnownText };
+        judge(&mut learner, url.as_str(), Some(1), yielded, None);
+        queue.extend((0..10).map(|it| url.join(&format!("{}/", letters(it))).unwrap()));
+    }
+    assert!((100..400).contains(&requests), "{requests}");
 }
 
 #[test]

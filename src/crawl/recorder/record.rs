@@ -125,7 +125,7 @@ impl Recorder {
                 let links =
                     self.record_judged(&task, &received, &parsed, &judgement, exchange.as_ref())?;
                 self.builder.found();
-                self.learn(&task.queued.url, Ok((&judgement, &parsed.extracted)), None)?;
+                self.learn(&task.queued.url, Ok((&judgement, &parsed)), None)?;
                 self.follow_links(&task.queued.url, &parsed, links, received.at)?;
                 return self.finish_url(task, true, false);
             }

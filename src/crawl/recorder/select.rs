@@ -5,14 +5,13 @@ use std::{
     sync::Arc,
 };
 
-use super::{Recorder, Skipped, Update};
+use super::{Parsed, Recorder, Skipped, Update};
 use crate::{
     crawl::{
         frontier::{Recorded, Task},
         learnt,
         plan::{CrawlError, Plan},
     },
-    extract::Extracted,
     filter::Judgement,
     learn::{DeferReason, Estimate, Learner, LearntRule, Page, Placement, Yielded, link_lines},
     page::NormalUrl,
@@ -63,7 +62,7 @@ impl Recorder {
     pub(super) fn learn(
         &mut self,
         row: &UrlRow,
-        judged: Result<(&Judgement, &Extracted), Yielded>,
+        judged: Result<(&Judgement, &Parsed), Yielded>,
         to: Option<&NormalUrl>,
     ) -> Result<(), CrawlError> {
         if !self.selection.learns || row.kind != UrlKind::Page {
@@ -80,7 +79,7 @@ impl Recorder {
         let (yielded, hash) = match judged {
             Err(yielded) => (yielded, 0),
             // Its lines are remembered in any case.
-            Ok((_, extracted)) => {
+            Ok((_, Parsed { extracted, .. })) => {
                 let links = link_lines(&extracted.outline, is_view);
                 let (has_new_sentences, hash) = learner.has_new_sentences(&extracted.text, &links);
                 let yielded = match (is_new, has_new_sentences) {
@@ -92,6 +91,9 @@ impl Recorder {
             }
         };
         let document = judged.ok().map(|(judgement, _)| judgement.id);
+        let links_back = judged.is_ok_and(|(_, parsed)| {
+            from.as_ref().is_some_and(|from| parsed.links.contains(&from.url))
+        });
         let text = judged.ok().map(|(judgement, _)| text_of(judgement));
         learner.judged(&Page {
             url: row.url.as_url(),
@@ -103,16 +105,9 @@ impl Recorder {
             is_redirected: row.hops > 0,
             to: to.map(NormalUrl::as_url),
             from: from.as_ref().map(|from| from.url.as_url()),
+            links_back,
         });
-        for LearntRule { rule, is_revoked, is_imported } in learner.take_changed_rules() {
-            let (site, part) = (&rule.site, rule.part.to_string());
-            let (trials, failures) = (rule.trials, rule.failures);
-            if is_revoked {
-                tracing::info!(site, rule = part, trials, failures, is_imported, "rule revoked");
-            } else {
-                tracing::info!(site, rule = part, trials, failures, is_imported, "rule learnt");
-            }
-        }
+        log_changed_rules(learner);
         self.selection.pages += 1;
         Ok(())
     }
@@ -384,4 +379,16 @@ fn by_number(groups: Groups) -> Vec<DeferredUrls> {
 /// The number of the text that a page has or repeats.
 fn text_of(judgement: &Judgement) -> u32 {
     learnt::number_of(judgement.verdict.matched().map_or(judgement.id, |found| found.of))
+}
+
+fn log_changed_rules(learner: &mut Learner) {
+    for LearntRule { rule, is_revoked, is_imported } in learner.take_changed_rules() {
+        let (site, part) = (&rule.site, rule.part.to_string());
+        let (trials, failures) = (rule.trials, rule.failures);
+        if is_revoked {
+            tracing::info!(site, rule = part, trials, failures, is_imported, "rule revoked");
+        } else {
+            tracing::info!(site, rule = part, trials, failures, is_imported, "rule learnt");
+        }
+    }
 }

@@ -21,7 +21,12 @@ impl Site {
         let chain = self.classes.get(!key).map_or(0, |class| class.chain);
         #[allow(clippy::cast_possible_truncation, reason = "a hash")]
         let from = key as u32;
-        Chain { links: chain & !KNOWN_PAGE, from, from_known: chain & KNOWN_PAGE != 0 }
+        Chain {
+            links: chain & !KNOWN_PAGE,
+            from,
+            from_known: chain & KNOWN_PAGE != 0,
+            is_mutual: false,
+        }
     }
 
     /// Links in a row that led to this page, if they are all within its pattern, and whether a redirect from outside of it did. A redirect is
@@ -29,6 +34,7 @@ impl Site {
     pub(in crate::learn) fn chain_to(&self, page: &Page<'_>) -> (Chain, bool) {
         let mut chain = page.from.map_or(Chain::default(), |from| self.chain(from));
         let is_outside = page.is_redirected && chain.links == 0;
+        chain.is_mutual = page.links_back;
         chain.links = chain.links.saturating_add(u16::from(!page.is_redirected));
         (chain, is_outside)
     }

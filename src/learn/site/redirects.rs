@@ -4,7 +4,9 @@ use url::Url;
 
 use super::{
     super::{
+        Page, Yielded,
         parts::{Part, Parts},
+        pattern_yield::{PatternKind, PatternYield},
         rule::last_id,
         trial::{EXPECTED, Repeats},
     },
@@ -15,6 +17,8 @@ use super::{
 
 /// The last redirects of a site that are remembered.
 const REDIRECTS: usize = 512;
+/// Redirects within a pattern that are followed to their ends before others are.
+const MAX_UNDECIDED: u16 = 8;
 
 /// A URL that redirects.
 #[derive(Debug)]
@@ -27,6 +31,35 @@ pub(super) struct Redirect {
 }
 
 impl Site {
+    /// Counts the redirects that stay within their pattern and are not followed to their ends yet. `own` is the pattern of this page or redirect.
+    pub(in crate::learn) fn count_redirects(&mut self, page: &Page<'_>, own: u32) {
+        let mut is_own = |url: &Url| self.patterns(url).first().is_some_and(|it| it.number == own);
+        let was_followed = page.is_redirected && page.from.is_some_and(&mut is_own);
+        let leads_on = page.yielded == Yielded::RedirectUndecided && page.to.is_some_and(is_own);
+        if was_followed {
+            self.yields.entry(own).or_default().settle_redirect();
+        }
+        if leads_on {
+            self.yields.entry(own).or_default().record_undecided_redirect();
+        }
+    }
+
+    /// Whether a URL comes after those of other patterns. Where the redirects of its pattern end says whether more of them are wanted: URLs to which they lead come
+    /// first, and others wait for these.
+    pub(in crate::learn) fn is_late(
+        &self,
+        url: &Url,
+        of_pattern: &PatternYield,
+        kind: PatternKind,
+    ) -> bool {
+        let is_target = || {
+            let key = Parts::of(url).key;
+            self.redirects.iter().any(|it| it.target == key)
+        };
+        let is_next = !kind.is_wide() && of_pattern.has_undecided_redirects(1) && is_target();
+        !is_next && (of_pattern.has_undecided_redirects(MAX_UNDECIDED) || of_pattern.is_late(kind))
+    }
+
     /// A URL redirects to one that differs in one parameter only, or is spelt otherwise: that makes no difference. Returns whether a rule was
     /// learnt by that. The text of the target says more if nothing else has led to it (`leads_on`).
     pub(super) fn redirects(&mut self, url: &Url, to: &Url, leads_on: bool) -> bool {

@@ -265,6 +265,7 @@ impl Site {
     /// Tries whether pages with the same last segments are the same.
     pub(super) fn try_suffixes(&mut self, parts: &Parts<'_>, text: Text, is_new: bool) -> bool {
         let mut changed = false;
+        let depth = u16::try_from(parts.segments().count()).unwrap_or(u16::MAX);
         for (length, class) in suffix_keys(parts) {
             let is_longer = parts.segments().count() > length;
             if let Some(known) = self.classes.get(class).filter(|_| is_longer)
@@ -273,12 +274,13 @@ impl Site {
                 let part = RulePart::Tail(u8::try_from(length).unwrap_or(u8::MAX));
                 let (number, before) = (part.candidate_id(), parts.segments().count() - length);
                 let value = (parts.prefixes[before] >> 48) as u16;
-                let members = if parts.repeats_segments() { 0 } else { known.members };
+                // Versions of a page are equally deep; paths that grow have as many as they like.
+                let members = if known.differs(depth) { 0 } else { known.members };
                 if !repeats.is_success() || self.speaks_for_all(number, members, value) {
                     changed |= self.try_number(number, SAFE, repeats, part);
                 }
             }
-            self.class(class).add(text, 0);
+            self.class(class).add(text, depth);
         }
         changed
     }
