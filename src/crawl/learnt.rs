@@ -44,6 +44,7 @@ pub(super) fn restore(state: &State, learner: &mut Learner) -> Result<(), StateE
                 to: None,
                 from: None,
                 links_back: false,
+                equals: None,
             });
         }
     }

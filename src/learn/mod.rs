@@ -29,6 +29,7 @@ use crate::page::{DocId, Outline};
 #[cfg(feature = "cli")]
 pub(crate) use exchange::{from_json, to_json};
 pub(crate) use known::{Known, LearntRule};
+use parts::Parts;
 use pattern_yield::{Chain, PatternKind, PatternYield};
 use rule::EVERYWHERE;
 pub(crate) use rule::PART_KEYS;
@@ -149,6 +150,16 @@ pub(crate) struct Page<'a> {
     pub(crate) from: Option<&'a Url>,
     /// Whether it has a link to there.
     pub(crate) links_back: bool,
+    /// The first page that has exactly its text, if its URL has parameters.
+    pub(crate) equals: Option<&'a Url>,
+}
+
+impl Page<'_> {
+    /// Whether the first page that has exactly its text has the same URL but for a parameter.
+    fn differs_in_a_parameter(&self) -> bool {
+        let parts = Parts::of(self.url);
+        self.equals.is_some_and(|of| parts.differ_in_a_parameter(&Parts::of(of)))
+    }
 }
 
 /// What a deferred URL is expected to have.
@@ -366,7 +377,7 @@ impl Learner {
         let patterns = site.patterns(page.url);
         site.remember_path(page.url);
         let mut changed = site.try_rules(page);
-        let yielded = page.yielded.exactly(site.repeats_exactly);
+        let yielded = page.yielded.exactly(site.repeats_exactly || page.differs_in_a_parameter());
         let of_referrer = page.from.map(|from| site.patterns(from)).unwrap_or_default();
         let is_own = |number: u32| of_referrer.iter().any(|it| it.number == number);
         let (chain, is_outside) = site.chain_to(page);

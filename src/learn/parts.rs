@@ -302,6 +302,16 @@ impl<'a> Parts<'a> {
         key.wrapping_sub(part.hash).wrapping_add(part.blank)
     }
 
+    /// Whether two URLs are the same but for a parameter of each, at most.
+    pub(super) fn differ_in_a_parameter(&self, other: &Self) -> bool {
+        let keys = |parts: &Self| -> Vec<u64> {
+            let without = parts.parameters().map(|part| Self::without(parts.key, part));
+            without.chain([parts.key]).collect()
+        };
+        let of_other = keys(other);
+        keys(self).iter().any(|key| of_other.contains(key))
+    }
+
     /// The last segment: where it is in the list, and its place in the path.
     fn last(&self) -> Option<(usize, u8)> {
         let at = self.list.iter().rposition(|part| matches!(part.kind, PartKind::Segment(_)))?;

@@ -27,8 +27,9 @@ const BROAD_CHAIN_POINTS: u32 = 12;
 const VIEW_POINTS: u32 = 30;
 /// A view of one path that has the very text of the one before: eight in a row.
 const EQUAL_VIEW_POINTS: u32 = 150;
-/// A page that has the very text of one whose URL differs in one parameter, another one each time: 400 in a row. Rules are tried by such pages.
-const EQUAL_PAIR_POINTS: u32 = 3;
+/// A page that has the very text of one whose URL differs in one parameter, another one each time: 600 in a row. Rules are tried by such pages, and a
+/// parameter that changes one page in a hundred has 400 in a row that are equal too often.
+const EQUAL_PAIR_POINTS: u32 = 2;
 /// A path of which fewer than one in this many pages has a new text is not chosen from by its parameters.
 const BARREN: u32 = 8;
 /// A page with this many links to a pattern is an index of it.
@@ -412,10 +413,10 @@ mod tests {
         assert!((230..=240).contains(&of_index), "{of_index}");
         assert_eq!(enough(Yielded::KnownSentences, PatternKind::Broad, in_a_chain), Some(100));
         assert_eq!(enough(Yielded::KnownSentences, PatternKind::View, from_elsewhere), Some(40));
-        assert_eq!(enough(Yielded::EqualText, PatternKind::Exact, from_elsewhere), Some(400));
-        assert_eq!(enough(Yielded::EqualText, PatternKind::View, from_elsewhere), Some(400));
+        assert_eq!(enough(Yielded::EqualText, PatternKind::Exact, from_elsewhere), Some(600));
+        assert_eq!(enough(Yielded::EqualText, PatternKind::View, from_elsewhere), Some(600));
         assert_eq!(enough(Yielded::KnownText, PatternKind::Path, from_elsewhere), Some(40));
-        assert_eq!(enough(Yielded::EqualText, PatternKind::Path, from_elsewhere), Some(400));
+        assert_eq!(enough(Yielded::EqualText, PatternKind::Path, from_elsewhere), Some(600));
         let same_text = |kind| {
             let mut views = PatternYield::default();
             views.add(Yielded::New, 7, kind, Chain::default());

@@ -34,6 +34,7 @@ impl Web {
             to: None,
             from: None,
             links_back: true,
+            equals: None,
         });
         self.next += 1;
     }
@@ -139,6 +140,7 @@ fn judge(learner: &mut Learner, url: &str, text: Option<u32>, yielded: Yielded, 
         to: to.as_ref(),
         from: None,
         links_back: true,
+        equals: None,
     });
 }
 
@@ -219,6 +221,7 @@ fn visit(learner: &mut Learner, url: &Url, document: u64) {
         to: None,
         from: None,
         links_back: true,
+        equals: None,
     });
 }
 
@@ -269,6 +272,7 @@ fn a_site_takes_at_most_two_mebibytes() {
             to: None,
             from: None,
             links_back: true,
+            equals: None,
         });
         learner.decide(&Url::parse(&format!("{url}&r={page}")).unwrap(), SITE);
         largest = largest.max(learner.size);
@@ -405,6 +409,7 @@ fn judge_text(learner: &mut Learner, url: &str, text: u32, hash: u16) {
         to: None,
         from: None,
         links_back: true,
+        equals: None,
     });
 }
 
@@ -562,6 +567,7 @@ fn redirects_are_followed_to_their_ends_before_others_are() {
             to: Some(&url(to, n + 1)),
             from: (n > 1).then(|| url(to, n - 1)).as_ref(),
             links_back: false,
+            equals: None,
         });
     };
     for to in 0..8 {
@@ -596,6 +602,7 @@ fn redirects_to_another_spelling_teach_it() {
             to: Some(&to),
             from: None,
             links_back: true,
+            equals: None,
         });
         let text = u32::try_from(learner.last.0).unwrap() + 1;
         judge_text(&mut learner, to.as_str(), text, 1);
@@ -772,10 +779,38 @@ fn lists_that_lead_back_are_requested_for_longer_than_error_pages() {
                 to: None,
                 from: Some(&url("", number).unwrap()),
                 links_back,
+                equals: None,
             });
         }
         let more = (300..400).map(|number| url("tag/", number).unwrap().to_string());
         assert_eq!(deferred(&mut learner, more) > 90, !links_back);
+    }
+}
+
+#[test]
+fn copies_of_pages_that_are_forgotten_are_left_to_the_rules() {
+    let url =
+        |item: u32, query: &str| Url::parse(&format!("https://{SITE}/item/{item}{query}")).unwrap();
+    for is_known in [true, false] {
+        let mut learner = Learner::new(&[]);
+        for item in 0..300 {
+            let first = url(item, "");
+            learner.judged(&Page {
+                url: &url(item, "?edition=2"),
+                site: SITE,
+                document: Some(DocId(u64::from(item) + 1)),
+                text: Some(item + 1),
+                hash: 1,
+                yielded: Yielded::KnownText,
+                is_redirected: false,
+                to: None,
+                from: Some(&first),
+                links_back: true,
+                equals: is_known.then_some(&first),
+            });
+        }
+        let more = (300..400).map(|item| url(item, "?edition=2").to_string());
+        assert_eq!(deferred(&mut learner, more) > 90, !is_known);
     }
 }
 

@@ -5,6 +5,8 @@ use std::{
     sync::Arc,
 };
 
+use url::Url;
+
 use super::{Parsed, Recorder, Skipped, Update};
 use crate::{
     crawl::{
@@ -12,7 +14,7 @@ use crate::{
         learnt,
         plan::{CrawlError, Plan},
     },
-    filter::Judgement,
+    filter::{Judgement, Kind},
     learn::{DeferReason, Estimate, Learner, LearntRule, Page, Placement, Yielded, link_lines},
     page::NormalUrl,
     report::{DeferredUrls, Learnt, RuleReport},
@@ -74,6 +76,12 @@ impl Recorder {
             Ok((judgement, _)) => self.is_new_here(judgement)?,
             Err(_) => false,
         };
+        let equals = match judged {
+            Ok((judgement, _)) if row.url.as_url().query().is_some() => {
+                self.equal_page(judgement)?
+            }
+            _ => None,
+        };
         let learner = &mut self.selection.learner;
         let is_view = learner.is_view(row.url.as_url(), row.url.site());
         let (yielded, hash) = match judged {
@@ -106,10 +114,18 @@ impl Recorder {
             to: to.map(NormalUrl::as_url),
             from: from.as_ref().map(|from| from.url.as_url()),
             links_back,
+            equals: equals.as_ref(),
         });
         log_changed_rules(learner);
         self.selection.pages += 1;
         Ok(())
+    }
+
+    /// The URL of the page of this run that has exactly the text of this one.
+    fn equal_page(&self, judgement: &Judgement) -> Result<Option<Url>, CrawlError> {
+        let found = judgement.verdict.matched().filter(|it| it.kind == Kind::Exact);
+        let url = found.map(|it| self.filter.id_of(it.of)).transpose()?;
+        Ok(url.and_then(|url| Url::parse(&url).ok()))
     }
 
     /// Whether a page has a text that this run sees for the first time. A page that only repeats one of another run leads on as it did there.
