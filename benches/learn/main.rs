@@ -3,7 +3,7 @@
 //! `cargo bench --bench learn` serves worlds on loopback, crawls each with every policy for the links of duplicates, and prints what was
 //! fetched and found. `-- PART` runs one part; `--policy NAME`, `--flight N`, `--world WORDS`, `--max-pages N`, `--max-depth N`,
 //! `--pages DIRECTORY`, `--manifest FILE` (other static sites than those of `static_sites.toml`) and `--keep DIRECTORY` choose further.
-//! Worlds and seeds are fixed. `--seeds N` crawls each world with N of them, and prints the median and the worst: a small change of the order changes what is learnt first.
+//! A run that is kept has `lost.txt`: the texts that it did not find. Worlds and seeds are fixed. `--seeds N` crawls each world with N of them, and prints the median and the worst: a small change of the order changes what is learnt first.
 //! In the part `variants` each seed is another world of each kind.
 
 #![allow(
@@ -27,6 +27,7 @@ mod gitlab;
 mod honest;
 mod joomla;
 mod junk;
+mod large;
 mod magento;
 mod more_false_traps;
 mod more_software;
@@ -79,13 +80,14 @@ use world::World;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const POLICIES: [&str; 3] = ["skip", "follow", "learn"];
-const PARTS: [&str; 10] = [
+const PARTS: [&str; 11] = [
     "sites",
     "junk",
     "traps",
     "more-traps",
     "false-traps",
     "shapes",
+    "large",
     "variants",
     "software",
     "more-software",
@@ -128,13 +130,14 @@ fn main() -> Outcome<()> {
                     choice.run(&world, &truths, 15_000)?;
                 }
             }
-            "traps" => choice.run_all(traps::worlds())?,
-            "more-traps" => choice.run_all(more_traps::worlds())?,
-            "false-traps" => choice.run_all(false_traps::worlds())?,
-            "shapes" => choice.run_all(shapes::worlds().chain(behind_repeats::worlds()))?,
+            "traps" => choice.run_all(traps::worlds(), 10_000)?,
+            "more-traps" => choice.run_all(more_traps::worlds(), 10_000)?,
+            "false-traps" => choice.run_all(false_traps::worlds(), 10_000)?,
+            "shapes" => choice.run_all(shapes::worlds().chain(behind_repeats::worlds()), 10_000)?,
+            "large" => choice.run_all(large::worlds(), 100_000)?,
             "variants" => choice.run_variants()?,
-            "software" => choice.run_all(software::worlds())?,
-            "more-software" => choice.run_all(more_software::worlds())?,
+            "software" => choice.run_all(software::worlds(), 10_000)?,
+            "more-software" => choice.run_all(more_software::worlds(), 10_000)?,
             "static" => choice.run_static()?,
             other => return Err(format!("no part `{other}`: {}", PARTS.join(", ")).into()),
         }
@@ -183,11 +186,11 @@ impl Choice {
     }
 
     /// Runs worlds whose pages have a text each.
-    fn run_all(&self, worlds: impl Iterator<Item = World>) -> Outcome<()> {
+    fn run_all(&self, worlds: impl Iterator<Item = World>, max_pages: u64) -> Outcome<()> {
         for world in worlds {
             let truths: Vec<_> = self.seeds().map(|_| Truth::each(world.pages)).collect();
             let world = Arc::new(world);
-            self.run(&|_| Ok(Arc::clone(&world)), &truths, 10_000)?;
+            self.run(&|_| Ok(Arc::clone(&world)), &truths, max_pages)?;
         }
         Ok(())
     }
@@ -247,7 +250,11 @@ impl Choice {
                             directory.join(format!("{name}-{policy}-{flight}-{seed}"))
                         }),
                     };
-                    let row = Row::of(&crawl(&world, &settings)?, truth);
+                    let crawled = crawl(&world, &settings)?;
+                    if let Some(run) = &settings.keep {
+                        truth.write_lost(&crawled, &run.join("lost.txt"))?;
+                    }
+                    let row = Row::of(&crawled, truth);
                     say(&row.show(&world.name, policy, flight, seed))?;
                     rows.push(row);
                 }

@@ -1,6 +1,6 @@
 //! What is printed: a row for each crawl.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, fs, path::Path, sync::Arc};
 
 use pagesieve::crawl::Links;
 
@@ -14,13 +14,19 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Truth {
     text_of: HashMap<usize, usize>,
+    /// The first URL of each text, if it is known.
+    urls: Vec<String>,
     texts: usize,
 }
 
 impl Truth {
     /// Every page has a text of its own.
     pub(crate) fn each(pages: usize) -> Self {
-        Self { text_of: (0..pages).map(|page| (page, page)).collect(), texts: pages }
+        Self {
+            text_of: (0..pages).map(|page| (page, page)).collect(),
+            urls: Vec::new(),
+            texts: pages,
+        }
     }
 
     /// By the filter's verdicts on everything that links reach.
@@ -34,16 +40,28 @@ impl Truth {
             keep: None,
         };
         let crawled = crawl(world, &settings)?;
-        let (mut text_of, mut texts) = (HashMap::new(), HashMap::new());
+        let (mut text_of, mut texts, mut urls) = (HashMap::new(), HashMap::new(), Vec::new());
         for request in &crawled.requests {
             let (Some(page), Some(unique)) = (request.page, crawled.unique_of.get(&request.url))
             else {
                 continue;
             };
             let number = texts.len();
-            text_of.insert(page, *texts.entry(unique).or_insert(number));
+            let text = *texts.entry(unique).or_insert(number);
+            if text == number {
+                urls.push(request.url.clone());
+            }
+            text_of.insert(page, text);
         }
-        Ok(Self { texts: texts.len(), text_of })
+        Ok(Self { texts: texts.len(), text_of, urls })
+    }
+
+    /// Writes the texts that were not found: the first URL of each, or the number of the page.
+    pub(crate) fn write_lost(&self, crawled: &Crawled, path: &Path) -> Outcome<()> {
+        let found = crawled.texts(|page| self.text_of.get(&page).copied());
+        let lost = (0..self.texts).filter(|text| !found.contains(text));
+        let name = |text: usize| self.urls.get(text).cloned().unwrap_or(text.to_string());
+        Ok(fs::write(path, lost.map(|text| name(text) + "\n").collect::<String>())?)
     }
 }
 

@@ -6,6 +6,7 @@
 mod classes;
 mod exchange;
 mod known;
+mod known_pages;
 mod parts;
 mod pattern_yield;
 mod rule;
@@ -330,7 +331,7 @@ impl Learner {
         site.is_replay = is_known;
         if is_known {
             let text = Text { group: page.text.unwrap_or_default().max(1), hash: page.hash };
-            site.judged(page.url, text, page.yielded.is_new_text());
+            site.judged(page.url, text, page.yielded.is_new_text(), None);
             site.remember_path(page.url);
         } else {
             self.learn(page);

@@ -255,6 +255,19 @@ fn sites_that_are_not_used_make_room_and_come_back() {
 }
 
 #[test]
+fn a_rule_defers_copies_of_pages_whose_classes_are_forgotten() {
+    let mut web = Web::new(&[]);
+    web.judge_twice(0..400);
+    for page in 400..20_000 {
+        web.judge(page, 0, u32::try_from(page + 1).unwrap());
+    }
+    for page in [500, 5_000, 19_000] {
+        assert!(web.is_deferred(page), "{page}");
+    }
+    assert!(!web.is_deferred(20_001), "it was never seen");
+}
+
+#[test]
 fn a_site_takes_at_most_two_mebibytes() {
     let mut learner = Learner::new(&[]);
     let mut largest = 0;
@@ -479,6 +492,24 @@ fn one_version_that_repeats_another_says_nothing_of_the_others() {
         }
         let is_rule = rules_of(&learner).contains(&"segment 2 of /docs/*".to_owned());
         assert_eq!(is_rule, is_learnt, "{versions:?}");
+    }
+}
+
+#[test]
+fn copies_under_a_parameter_say_nothing_more_of_versions() {
+    for (pages, is_learnt) in [(12, false), (40, true)] {
+        let mut learner = Learner::new(&[]);
+        for page in 0..pages {
+            let text = u32::try_from(learner.last.0).unwrap() + 1;
+            for query in ["", "?place=menu", "?place=top"] {
+                for version in ["a", "b", "c", "d"] {
+                    let url = format!("https://example.org/docs/{version}/{page}.html{query}");
+                    judge_text(&mut learner, &url, text, 1);
+                }
+            }
+        }
+        let is_rule = rules_of(&learner).contains(&"segment 2 of /docs/*".to_owned());
+        assert_eq!(is_rule, is_learnt, "{pages} pages");
     }
 }
 

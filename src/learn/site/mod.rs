@@ -39,6 +39,7 @@ use url::Url;
 
 use super::{
     classes::Classes,
+    known_pages::KnownPages,
     parts::{Meaning, Part, PartKind, Parts, Spelling, TextKind, hash, meaning, text_kind},
     pattern_yield::PatternYield,
     rule::{Counterparts, ENDING, INDEX, SLASH, candidate_id, other_id},
@@ -56,7 +57,7 @@ use redirects::Redirect;
 /// Candidates of a site, and patterns: as many as a table of 4,096 places takes.
 pub(super) const CANDIDATES: usize = 3_584;
 /// Classes that are remembered of a site, and of how many the spans of versions are.
-const CLASSES: usize = 20_000;
+const CLASSES: usize = 14_336;
 const SPANS: usize = 2_048;
 /// Different values after which those of a part that look like ids are taken for such.
 const MANY_VALUES: u32 = 12;
@@ -76,6 +77,8 @@ struct PartClass<'a, 'b> {
 #[derive(Debug, Default)]
 pub(super) struct Site {
     classes: Classes<Class, CLASSES>,
+    /// The pages that are known by their reduced keys, also of those whose classes are forgotten.
+    known_pages: KnownPages,
     /// Which versions of a page have the same text.
     spans: Classes<Spans, SPANS>,
     pub(super) candidates: HashMap<u32, Candidate>,
@@ -129,6 +132,7 @@ impl Site {
             if capacity == 0 { 0 } else { (capacity * 8 / 7).next_power_of_two() * (entry + 1) }
         };
         self.classes.size()
+            + self.known_pages.size()
             + self.spans.size()
             + table(self.candidates.capacity(), size_of::<(u32, Candidate)>())
             + table(self.yields.capacity(), size_of::<(u32, PatternYield)>())

@@ -90,7 +90,9 @@ impl Site {
 
     pub(super) fn knows_path(&self, parts: &Parts<'_>) -> bool {
         let path = self.path_key(parts);
-        self.classes.contains_key(path) || self.classes.contains_key(path.rotate_left(37))
+        self.classes.contains_key(path)
+            || self.classes.contains_key(path.rotate_left(37))
+            || self.known_pages.get(path).is_some()
     }
 
     /// Remembers the path of a URL with parameters.

@@ -4,7 +4,7 @@ use url::Url;
 
 use super::{
     super::{
-        parts::Parts,
+        parts::{Part, Parts},
         rule::{candidate_id, last_id},
     },
     Site,
@@ -59,13 +59,7 @@ impl Site {
                 best = Some((failure_rate, special, general));
             }
         }
-        let (suspects, class) = self.suspects_of(&parts, key);
-        let known = self.classes.get(class).filter(|_| !suspects.is_empty());
-        let new = known
-            .map(|known| suspects.iter().filter(|(_, part)| known.suspects & value_bit(part) == 0));
-        if let Some(worst) = new.and_then(|new| {
-            new.map(|it| it.0).min_by_key(|it| self.candidates.get(it).map_or(0, |it| it.trial.n))
-        }) {
+        if let Some(worst) = self.predict_suspects(&parts, key) {
             best = Some((0.0, worst, worst));
         }
         let respelt = || self.predict_respelt(&parts, key);
@@ -81,7 +75,40 @@ impl Site {
                 return Prediction::Repeats(rule);
             }
         }
+        if let Some((rule, _)) = self.known_by(&parts, key) {
+            return Prediction::Repeats(rule);
+        }
         best.map_or(Prediction::Open, |(_, special, general)| Prediction::Perhaps(special, general))
+    }
+
+    /// The rule that says that a page is known, although its classes may be forgotten, and the part of this URL that it leaves out. None if only the known one has
+    /// the part.
+    pub(super) fn known_by<'a, 'b>(
+        &self,
+        parts: &'b Parts<'a>,
+        key: u64,
+    ) -> Option<(u32, Option<&'b Part<'a>>)> {
+        let candidate = self.known_pages.get(key)?;
+        let is_accepted = self.is_accepted(candidate);
+        let rule_of = |part| Self::plain_candidates(parts, part).find(|it| self.is_accepted(*it));
+        let mut left_out = parts.list.iter().filter_map(|part| Some((rule_of(part)?, Some(part))));
+        let Some(first) = left_out.next() else {
+            return is_accepted.then_some((candidate, None));
+        };
+        let is_it = |part: &Part<'_>| Self::candidate_of(parts, part) == candidate;
+        let is_known = candidate == 0
+            || is_accepted
+            || first.1.is_some_and(is_it)
+            || left_out.any(|(_, part)| part.is_some_and(is_it));
+        is_known.then_some(first)
+    }
+
+    /// Of the suspects in which a URL differs from known ones, the one of which least is known.
+    fn predict_suspects(&self, parts: &Parts<'_>, key: u64) -> Option<u32> {
+        let (suspects, class) = self.suspects_of(parts, key);
+        let known = self.classes.get(class).filter(|_| !suspects.is_empty())?;
+        let new = suspects.iter().filter(|(_, part)| known.suspects & value_bit(part) == 0);
+        new.map(|it| it.0).min_by_key(|it| self.candidates.get(it).map_or(0, |it| it.trial.n))
     }
 
     /// The same of a URL that is spelt differently from a known one.

@@ -24,12 +24,29 @@ const MAX_TRIALS_OF_ALL: u8 = 3;
 const RECENT: usize = 2_048;
 pub(super) const RECENT_LENGTH: usize = 256;
 
+/// How a page compares with those that differ from it in this part only.
+struct Outcome<'a, 'b, 'c> {
+    part_class: &'c PartClass<'a, 'b>,
+    class: Class,
+    repeats: Repeats,
+}
+
+impl Outcome<'_, '_, '_> {
+    fn kind(&self) -> PartKind {
+        self.part_class.part.kind
+    }
+
+    fn is_of_segment(&self) -> bool {
+        matches!(self.kind(), PartKind::Segment(_))
+    }
+}
+
 impl Site {
     /// Tries rules by the text of a page, or by an answer without one. Returns whether a rule was learnt or revoked.
     pub(in crate::learn) fn try_rules(&mut self, page: &Page<'_>) -> bool {
         let mut changed = page.text.is_some_and(|text| {
             let text = Text { group: text.max(1), hash: page.hash };
-            self.judged(page.url, text, page.yielded.is_new_text())
+            self.judged(page.url, text, page.yielded.is_new_text(), page.equals)
         });
         let leads_on = page.yielded == Yielded::RedirectUndecided;
         changed |= page.to.is_some_and(|to| self.redirects(page.url, to, leads_on));
@@ -39,27 +56,36 @@ impl Site {
         changed
     }
 
-    /// A page was judged: its text has this number. Returns whether a rule was learnt or revoked.
-    pub(in crate::learn) fn judged(&mut self, url: &Url, text: Text, is_new: bool) -> bool {
+    /// A page was judged: its text has this number, and is exactly that of the page that it equals. Returns whether a rule was learnt or revoked.
+    pub(in crate::learn) fn judged(
+        &mut self,
+        url: &Url,
+        text: Text,
+        is_new: bool,
+        equals: Option<&Url>,
+    ) -> bool {
         let parts = self.parts_of(url);
         let key = self.reduced_key(&parts);
         let part_classes = self.part_classes(&parts, key);
         let mut changed = false;
-        let mut outcomes = Vec::new();
+        let outcomes = self.outcomes(&parts, &part_classes, (text, is_new), equals);
+        let is_equal = |it: &Outcome<'_, '_, '_>| it.repeats == Repeats::Exactly;
+        self.repeats_exactly =
+            outcomes.iter().any(|it| is_equal(it) && it.kind() == PartKind::Parameter);
+        let is_copy = outcomes.iter().any(|it| is_equal(it) && !it.is_of_segment());
         let mut tried = Vec::new();
-        self.repeats_exactly = false;
-        for part_class in &part_classes {
-            let Some(class) = self.class_of(part_class).copied() else { continue };
-            let Some(repeats) = class.outcome(text, is_new) else { continue };
-            self.repeats_exactly |=
-                repeats == Repeats::Exactly && part_class.part.kind == PartKind::Parameter;
-            outcomes.push((part_class.bit, repeats));
-            let numbers = Self::plain_candidates(&parts, part_class.part);
+        for outcome in &outcomes {
+            let (part, repeats) = (outcome.part_class.part, outcome.repeats);
+            let numbers = Self::plain_candidates(&parts, part);
             tried.extend(numbers.map(|number| (number, repeats)));
-            if part_class.part.kind == PartKind::Parameter && !self.is_replay {
-                self.tried.push((hash(part_class.part.name, 0), repeats));
+            if part.kind == PartKind::Parameter && !self.is_replay {
+                self.tried.push((hash(part.name, 0), repeats));
             }
-            changed |= self.try_part(&parts, &part_classes, part_class, &class, repeats);
+            // The page of which it is a copy was the trial of the segments. Copies would be further successes, but never failures.
+            if is_copy && outcome.is_of_segment() && repeats.is_success() {
+                continue;
+            }
+            changed |= self.try_part(&parts, &part_classes, outcome);
         }
         changed |= self.try_suffixes(&parts, text, is_new);
         changed |= self.try_last_word(&parts, key, text, is_new);
@@ -70,7 +96,8 @@ impl Site {
         for part_class in &part_classes {
             let class = self.class(part_class.class);
             class.add(text, part_class.value);
-            for (bit, repeats) in outcomes.iter().filter(|it| it.0 != part_class.bit) {
+            let of_others = outcomes.iter().map(|it| (it.part_class.bit, it.repeats));
+            for (bit, repeats) in of_others.filter(|it| it.0 != part_class.bit) {
                 match repeats {
                     Repeats::Exactly => class.identical |= bit,
                     Repeats::Nearly => class.same |= bit,
@@ -90,15 +117,62 @@ impl Site {
         changed
     }
 
+    /// How a page compares with those that differ from it in one part only.
+    fn outcomes<'a, 'b, 'c>(
+        &self,
+        parts: &Parts<'a>,
+        part_classes: &'c [PartClass<'a, 'b>],
+        (text, is_new): (Text, bool),
+        equals: Option<&Url>,
+    ) -> Vec<Outcome<'a, 'b, 'c>> {
+        let outcome = |part_class: &'c PartClass<'a, 'b>| {
+            let Some(class) = self.classes.get(part_class.class) else {
+                let repeats = self.repeats_forgotten(parts, part_class, is_new, equals)?;
+                return Some(Outcome { part_class, class: Class::default(), repeats });
+            };
+            let class = *Some(class).filter(|it| it.differs(part_class.value))?;
+            Some(Outcome { part_class, class, repeats: class.outcome(text, is_new)? })
+        };
+        part_classes.iter().filter_map(outcome).collect()
+    }
+
+    /// The same if the pages that differ from it in this part are known, but their class is forgotten. A known text may be that of any page, so it says
+    /// something of a parameter for which there is no rule only if the page that it equals is one of them.
+    fn repeats_forgotten(
+        &self,
+        parts: &Parts<'_>,
+        PartClass { part, class, .. }: &PartClass<'_, '_>,
+        is_new: bool,
+        equals: Option<&Url>,
+    ) -> Option<Repeats> {
+        let (candidate, known) = (Self::candidate_of(parts, part), self.known_pages.get(*class)?);
+        if known != 0 && known != candidate && !self.is_accepted(known) {
+            return None;
+        }
+        let is_of_class = |equal: &Url| {
+            let equal = self.parts_of(equal);
+            let key = self.reduced_key(&equal);
+            let other = equal.parameters().find(|it| it.name == part.name);
+            other.map_or(key, |it| Parts::without(key, it)) == *class
+        };
+        match part.kind {
+            _ if self.is_left_out(parts, part) => {
+                Some(if is_new { Repeats::Not } else { Repeats::Nearly })
+            }
+            PartKind::Parameter if is_new => Some(Repeats::Not),
+            PartKind::Parameter if equals.is_some_and(is_of_class) => Some(Repeats::Exactly),
+            _ => None,
+        }
+    }
+
     /// A page repeats one that differs from it in this part only, or not.
-    pub(super) fn try_part(
+    fn try_part(
         &mut self,
         parts: &Parts<'_>,
         all: &[PartClass<'_, '_>],
-        part_class: &PartClass<'_, '_>,
-        class: &Class,
-        repeats: Repeats,
+        outcome: &Outcome<'_, '_, '_>,
     ) -> bool {
+        let Outcome { part_class, class, repeats } = *outcome;
         let part = part_class.part;
         let last = parts.segments().filter(|it| !it.value.is_empty()).last();
         let is_last = last.is_some_and(|it| it.is_same(part));
@@ -226,10 +300,25 @@ impl Site {
         let all = || parts.list.iter().flat_map(|part| Self::plain_candidates(parts, part));
         let is_reduced = parts.key != key;
         let rule = is_reduced.then(|| all().find(|it| self.is_accepted(*it))).flatten();
+        self.known_pages.add(key, rule.unwrap_or(0));
+        for part in &parts.list {
+            if self.may_be_left_out(part) && !self.is_left_out(parts, part) {
+                self.known_pages.add(Parts::without(key, part), Self::candidate_of(parts, part));
+            }
+        }
         // Pages with one more parameter differ from this one in that.
         let class = self.class(key);
         class.add(text, ABSENT);
         class.reduced_by = rule.unwrap_or(class.reduced_by);
+    }
+
+    /// Whether a rule for the part is likely enough to enter each page without it.
+    fn may_be_left_out(&self, part: &Part<'_>) -> bool {
+        match part.kind {
+            PartKind::Parameter => true,
+            PartKind::Host => self.host_names.len() > 1,
+            PartKind::Segment(_) => false,
+        }
     }
 
     /// A page of one host repeats that of another one, or not: that is a trial for both.
