@@ -134,7 +134,7 @@ fn main() -> Outcome<()> {
             "more-traps" => choice.run_all(more_traps::worlds(), 10_000)?,
             "false-traps" => choice.run_all(false_traps::worlds(), 10_000)?,
             "shapes" => choice.run_all(shapes::worlds().chain(behind_repeats::worlds()), 10_000)?,
-            "large" => choice.run_all(large::worlds(), 100_000)?,
+            "large" => choice.run_all(large::worlds(), 40_000)?,
             "variants" => choice.run_variants()?,
             "software" => choice.run_all(software::worlds(), 10_000)?,
             "more-software" => choice.run_all(more_software::worlds(), 10_000)?,

@@ -18,13 +18,13 @@ pub(super) struct KnownPages {
 impl KnownPages {
     /// Enters a page under a key.
     pub(super) fn add(&mut self, key: u64, candidate: u32) {
+        // A page that is known by its URL itself stays so.
+        let candidate = if self.get(key) == Some(0) { 0 } else { candidate };
         if self.newest.len() >= GENERATION {
             std::mem::swap(&mut self.newest, &mut self.older);
             self.newest.clear();
         }
-        let known = self.newest.entry(short(key)).or_insert(candidate);
-        // A page that is known by its URL itself stays so.
-        *known = if *known == 0 { 0 } else { candidate };
+        self.newest.insert(short(key), candidate);
     }
 
     /// The candidate by which the page of this key is known.
@@ -71,5 +71,9 @@ mod tests {
             pages.add(1 << 40, candidate);
             assert_eq!(pages.get(1 << 40), Some(known));
         }
+        // Also when it is entered again in the next generation.
+        (0..GENERATION as u64).for_each(|number| pages.add((1_000 + number) << 32, 7));
+        pages.add(1 << 40, 7);
+        assert_eq!(pages.get(1 << 40), Some(0));
     }
 }

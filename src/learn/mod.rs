@@ -35,7 +35,7 @@ use pattern_yield::{Chain, PatternKind, PatternYield};
 use rule::EVERYWHERE;
 pub(crate) use rule::PART_KEYS;
 pub use rule::{Counterparts, Only, Rule, RulePart};
-use site::{CANDIDATES, Pattern, Prediction, Site, Text};
+use site::{Pattern, Prediction, Site, Text};
 use trial::{CAREFUL, Repeats, Trial, upper_bound};
 
 /// Parameters that are counted for all sites.
@@ -301,7 +301,7 @@ impl Learner {
     /// Counts what a site takes now, and forgets the sites that were not used for the longest time if all take too much.
     fn count(&mut self, name: &str) {
         let Some(site) = self.sites.get_mut(name) else { return };
-        let now = site.size();
+        let now = site.shrink();
         self.size = self.size + now - std::mem::replace(&mut site.counted, now);
         if self.size < self.memory {
             return;
@@ -345,9 +345,6 @@ impl Learner {
         let own = site.patterns(url).first().map(|pattern| pattern.number);
         if let Some(number) = own {
             site.yields.entry(number).or_default().record_dead();
-        }
-        if site.yields.len() >= CANDIDATES {
-            site.trim();
         }
         self.count(name);
     }
@@ -403,7 +400,8 @@ impl Learner {
             Some(from) if is_gain => changed |= site.earn_pages(from),
             _ => site.spend_page(page.url),
         }
-        site.count_redirects(page, patterns.first().map_or(0, |it| it.number));
+        let before = of_referrer.first().map(|it| it.number);
+        site.count_redirects(page, patterns.first().map_or(0, |it| it.number), before);
         for Pattern { number, .. } in of_referrer {
             if patterns.iter().any(|it| it.number == number) {
                 continue;
@@ -414,9 +412,6 @@ impl Learner {
             } else if page.is_redirected {
                 pattern_yield.record_redirect_to_known();
             }
-        }
-        if site.yields.len() >= CANDIDATES {
-            site.trim();
         }
         let tried = std::mem::take(&mut site.tried);
         if !is_counted {
@@ -457,10 +452,10 @@ impl Learner {
                 SAMPLE_ONE_IN
             };
             if !chance.is_multiple_of(sampled) {
-                let text = candidate.text.as_deref().unwrap_or_default();
+                let part = candidate.part.as_ref().map(ToString::to_string).unwrap_or_default();
                 return Placement::Deferred(
                     DeferReason::Rule,
-                    format!("{text} makes no difference"),
+                    format!("{part} makes no difference"),
                 );
             }
         }
@@ -490,9 +485,8 @@ impl Learner {
         }
         match prediction {
             Prediction::Perhaps(special, general) => {
-                if known.candidates.len() < CANDIDATES {
-                    let new = || site::Candidate { general, ..Default::default() };
-                    known.candidates.entry(special).or_insert_with(new);
+                if let Some(new) = known.candidate(special).filter(|it| it.is_new()) {
+                    new.general = general;
                 }
                 Placement::Late(special)
             }

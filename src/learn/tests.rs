@@ -268,12 +268,50 @@ fn a_rule_defers_copies_of_pages_whose_classes_are_forgotten() {
 }
 
 #[test]
+fn pages_whose_classes_are_forgotten_are_trials_by_the_page_that_is_equal() {
+    let url = |page: u32, zone: u32| {
+        Url::parse(&format!("https://{SITE}/page-{page}?zone={zone}")).unwrap()
+    };
+    // How far from itself the page is that it equals.
+    let learnt = |far: u32, is_other: fn(u32) -> bool| {
+        let mut learner = Learner::new(&[]);
+        let mut judge = |url: &Url, text: u32, equals: Option<&Url>| {
+            learner.judged(&Page {
+                url,
+                site: SITE,
+                document: Some(DocId(learner.last.0 + 1)),
+                text: Some(text),
+                hash: 0,
+                yielded: if equals.is_some() { Yielded::KnownText } else { Yielded::New },
+                is_redirected: false,
+                to: None,
+                from: None,
+                links_back: true,
+                equals,
+            });
+        };
+        (0..6_000).for_each(|page| judge(&url(page, 1), page, None));
+        for page in 0..800 {
+            let first = Some(url(page + far, 1)).filter(|_| !is_other(page));
+            judge(&url(page, 2), if is_other(page) { 6_000 + page } else { page }, first.as_ref());
+        }
+        rules_of(&learner)
+    };
+    assert_eq!(learnt(0, |_| false), ["parameter zone"]);
+    assert!(learnt(1, |_| false).is_empty(), "it is another page");
+    assert!(learnt(0, |page| page % 10 == 0).is_empty(), "a new text is a failure");
+}
+
+#[test]
 fn a_site_takes_at_most_two_mebibytes() {
     let mut learner = Learner::new(&[]);
     let mut largest = 0;
-    for page in 0..60_000_u64 {
+    for page in 0..120_000_u64 {
         let (a, b) = (page % 211, page % 499);
-        let url = format!("https://h{}.example.org/{a}/{b}/x-{page}?p{a}=1&q{b}=2", page % 40);
+        let word = if page < 60_000 { "" } else { &"long".repeat(50) };
+        let url = format!("https://h{}.example.org/{a}/{b}/{word}-{page}?p{a}=1&q{b}=2", page % 40);
+        let redirect = format!("https://h{}.example.org/to/{word}-{page}", page % 40);
+        judge(&mut learner, &redirect, None, Yielded::RedirectUndecided, Some(&url));
         learner.judged(&Page {
             url: &Url::parse(&url).unwrap(),
             site: SITE,

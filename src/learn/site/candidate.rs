@@ -22,8 +22,6 @@ pub(in crate::learn) struct Candidate {
     /// The value that more than half of the successes may have had, and how many more they are than the others (R. S. Boyer and J S. Moore, MJRTY, 1981).
     #[serde(default)]
     pub(in crate::learn) majority: (u16, u32),
-    /// In words, once it was accepted.
-    pub(in crate::learn) text: Option<Box<str>>,
     /// The part that it leaves out, once it was accepted.
     #[serde(default)]
     pub(in crate::learn) part: Option<Box<RulePart>>,
@@ -33,6 +31,11 @@ pub(in crate::learn) struct Candidate {
 }
 
 impl Candidate {
+    /// Whether nothing is known of it.
+    pub(in crate::learn) fn is_new(&self) -> bool {
+        self.trial.n == 0 && self.general == 0
+    }
+
     /// Whether it may be one of several parts that make no difference.
     pub(super) fn is_suspect(&self) -> bool {
         !self.trial.accepted && self.pairs > 2 && self.pairs > 10 * self.trial.failures
@@ -53,11 +56,7 @@ impl Candidate {
 
     /// It was accepted now, if it is new.
     pub(super) fn name(&mut self, part: impl FnOnce() -> RulePart) {
-        if self.part.is_none() {
-            let part = part();
-            self.text = Some(part.to_string().into());
-            self.part = Some(Box::new(part));
-        }
+        self.part.get_or_insert_with(|| Box::new(part()));
     }
 
     /// It is a rule of the configuration. One that was revoked stays so.

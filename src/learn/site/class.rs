@@ -35,8 +35,6 @@ pub(super) struct Class {
     pub(super) chain: u16,
     /// A set of the values of suspects that its pages have, by a hash of five bits.
     pub(super) suspects: u32,
-    /// A rule that leaves out a part of a page whose reduced key this is; 0 if there is none.
-    pub(super) reduced_by: u32,
     /// Pages of the list of this key that are fetched although its pattern gives little.
     pub(super) pages: u8,
 }

@@ -54,11 +54,15 @@ pub(super) use patterns::Pattern;
 pub(super) use predict::Prediction;
 use redirects::Redirect;
 
-/// Candidates of a site, and patterns: as many as a table of 4,096 places takes.
-pub(super) const CANDIDATES: usize = 3_584;
+/// Bytes that a site may take.
+pub(super) const SITE_BYTES: usize = 2 << 20;
+/// Candidates of a site: as many as a table of 4,096 places takes.
+const CANDIDATES: usize = 3_584;
+/// Its patterns: as many as a table of 2,048 places takes, less those that one page may add.
+const PATTERNS: usize = 1_760;
 /// Classes that are remembered of a site, and of how many the spans of versions are.
-const CLASSES: usize = 14_336;
-const SPANS: usize = 2_048;
+const CLASSES: usize = 20_000;
+const SPANS: usize = 1_792;
 /// Different values after which those of a part that look like ids are taken for such.
 const MANY_VALUES: u32 = 12;
 /// From this length on, the value of a parameter for sessions is one.
@@ -146,17 +150,33 @@ impl Site {
             + size_of::<(Box<str>, Self)>() * 2
     }
 
-    /// Drops the half of the candidates and patterns of which least is known, if there are too many. Rules stay.
-    pub(super) fn trim(&mut self) {
-        if self.candidates.len() >= CANDIDATES {
+    /// A candidate, which is added if there is room. If there is none, the half of which least is known makes room; rules stay.
+    pub(super) fn candidate(&mut self, number: u32) -> Option<&mut Candidate> {
+        let has_room =
+            |it: &Self| it.candidates.len() < CANDIDATES || it.candidates.contains_key(&number);
+        if !has_room(self) {
             let others = self.candidates.values().filter(|it| it.part.is_none());
             let most = median(others.map(|it| it.trial.n).collect());
             self.candidates.retain(|_, it| it.part.is_some() || it.trial.n > most);
         }
-        if self.yields.len() >= CANDIDATES {
+        has_room(self).then(|| self.candidates.entry(number).or_default())
+    }
+
+    /// Forgets what is too much: the half of the patterns of which least is known, and the URLs of the oldest pages. Returns the bytes in memory.
+    pub(super) fn shrink(&mut self) -> usize {
+        if self.yields.len() >= PATTERNS {
             let most = median(self.yields.values().map(|it| it.fetched).collect());
             self.yields.retain(|_, it| it.fetched > most);
         }
+        let mut size = self.size();
+        while size > SITE_BYTES {
+            let Some(url) = self.forget_page().or_else(|| Some(self.redirects.pop_front()?.url))
+            else {
+                break;
+            };
+            size -= url.len();
+        }
+        size
     }
 
     /// The parts of a URL, without the name of an index page, the ending of a file and the slash at the end if these make no difference.

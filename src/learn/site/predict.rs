@@ -4,7 +4,7 @@ use url::Url;
 
 use super::{
     super::{
-        parts::{Part, Parts},
+        parts::Parts,
         rule::{candidate_id, last_id},
     },
     Site,
@@ -31,8 +31,7 @@ impl Site {
         let key = self.reduced_key(&parts);
         // The same page is known with a part that this URL does not have, and that makes no difference.
         if parts.key == key
-            && let Some(rule) = self.classes.get(key).map(|class| class.reduced_by)
-            && self.is_accepted(rule)
+            && let Some(rule) = self.known_pages.get(key).filter(|it| self.is_accepted(*it))
         {
             return Prediction::Repeats(rule);
         }
@@ -75,32 +74,25 @@ impl Site {
                 return Prediction::Repeats(rule);
             }
         }
-        if let Some((rule, _)) = self.known_by(&parts, key) {
+        if let Some(rule) = self.known_by(&parts, key) {
             return Prediction::Repeats(rule);
         }
         best.map_or(Prediction::Open, |(_, special, general)| Prediction::Perhaps(special, general))
     }
 
-    /// The rule that says that a page is known, although its classes may be forgotten, and the part of this URL that it leaves out. None if only the known one has
-    /// the part.
-    pub(super) fn known_by<'a, 'b>(
-        &self,
-        parts: &'b Parts<'a>,
-        key: u64,
-    ) -> Option<(u32, Option<&'b Part<'a>>)> {
-        let candidate = self.known_pages.get(key)?;
-        let is_accepted = self.is_accepted(candidate);
+    /// The rule by which a page is known, although its classes may be forgotten. None if only the known one has the part that makes no difference.
+    fn known_by(&self, parts: &Parts<'_>, key: u64) -> Option<u32> {
         let rule_of = |part| Self::plain_candidates(parts, part).find(|it| self.is_accepted(*it));
-        let mut left_out = parts.list.iter().filter_map(|part| Some((rule_of(part)?, Some(part))));
-        let Some(first) = left_out.next() else {
-            return is_accepted.then_some((candidate, None));
-        };
-        let is_it = |part: &Part<'_>| Self::candidate_of(parts, part) == candidate;
-        let is_known = candidate == 0
-            || is_accepted
-            || first.1.is_some_and(is_it)
-            || left_out.any(|(_, part)| part.is_some_and(is_it));
-        is_known.then_some(first)
+        let left_out = || parts.list.iter().filter(|it| rule_of(*it).is_some());
+        let is_left_out = |it| left_out().any(|part| Self::candidate_of(parts, part) == it);
+        let known = self.known_page(key, is_left_out)?;
+        left_out().find_map(rule_of).or(Some(known).filter(|it| *it != 0))
+    }
+
+    /// The candidate by which the page of a key is known, 0 if it is by its URL itself: a rule, or that of a part that is left out here.
+    pub(super) fn known_page(&self, key: u64, is_left_out: impl Fn(u32) -> bool) -> Option<u32> {
+        let is_known = |it: &u32| *it == 0 || self.is_accepted(*it) || is_left_out(*it);
+        self.known_pages.get(key).filter(is_known)
     }
 
     /// Of the suspects in which a URL differs from known ones, the one of which least is known.

@@ -31,15 +31,19 @@ pub(super) struct Redirect {
 }
 
 impl Site {
-    /// Counts the redirects that stay within their pattern and are not followed to their ends yet. `own` is the pattern of this page or redirect.
-    pub(in crate::learn) fn count_redirects(&mut self, page: &Page<'_>, own: u32) {
-        let mut is_own = |url: &Url| self.patterns(url).first().is_some_and(|it| it.number == own);
-        let was_followed = page.is_redirected && page.from.is_some_and(&mut is_own);
-        let leads_on = page.yielded == Yielded::RedirectUndecided && page.to.is_some_and(is_own);
-        if was_followed {
+    /// Counts the redirects that stay within their pattern and are not followed to their ends yet. `own` is the pattern of this page or redirect, and `before` that of
+    /// the page that has led to it.
+    pub(in crate::learn) fn count_redirects(
+        &mut self,
+        page: &Page<'_>,
+        own: u32,
+        before: Option<u32>,
+    ) {
+        if page.is_redirected && before == Some(own) {
             self.yields.entry(own).or_default().settle_redirect();
         }
-        if leads_on {
+        let to = page.to.filter(|_| page.yielded == Yielded::RedirectUndecided);
+        if to.is_some_and(|to| self.patterns(to).first().is_some_and(|it| it.number == own)) {
             self.yields.entry(own).or_default().record_undecided_redirect();
         }
     }

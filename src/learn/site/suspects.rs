@@ -7,7 +7,7 @@ use super::{
         parts::{Part, PartKind, Parts, hash},
         trial::Repeats,
     },
-    CANDIDATES, Site, Text, is_id,
+    Site, Text, is_id,
 };
 
 impl Site {
@@ -38,13 +38,11 @@ impl Site {
         let mut differ_in = differ(parts, &known, true);
         differ_in.extend(differ(&known, parts, false));
         for number in differ_in {
-            if self.candidates.len() < CANDIDATES || self.candidates.contains_key(&number) {
-                let candidate = self.candidates.entry(number).or_default();
-                candidate.pairs = candidate.pairs.saturating_add(1);
-                if candidate.is_suspect() && !self.suspects.contains(&number) {
-                    self.suspects.push(number);
-                    self.is_stale = true;
-                }
+            let Some(candidate) = self.candidate(number) else { continue };
+            candidate.pairs = candidate.pairs.saturating_add(1);
+            if candidate.is_suspect() && !self.suspects.contains(&number) {
+                self.suspects.push(number);
+                self.is_stale = true;
             }
         }
     }

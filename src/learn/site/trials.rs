@@ -10,7 +10,7 @@ use super::{
         spans::version,
         trial::{EXPECTED, LIKELY, Repeats, SAFE, Test},
     },
-    ABSENT, CANDIDATES, Candidate, Class, PartClass, Site, Text, is_id,
+    ABSENT, Candidate, Class, PartClass, Site, Text, is_id,
     spellings::{spellings, spelt_otherwise},
     suffix_keys,
     suspects::value_bit,
@@ -145,10 +145,7 @@ impl Site {
         is_new: bool,
         equals: Option<&Url>,
     ) -> Option<Repeats> {
-        let (candidate, known) = (Self::candidate_of(parts, part), self.known_pages.get(*class)?);
-        if known != 0 && known != candidate && !self.is_accepted(known) {
-            return None;
-        }
+        self.known_page(*class, |it| it == Self::candidate_of(parts, part))?;
         let is_of_class = |equal: &Url| {
             let equal = self.parts_of(equal);
             let key = self.reduced_key(&equal);
@@ -207,8 +204,7 @@ impl Site {
     /// outweigh all others.
     pub(super) fn speaks_for_all(&mut self, number: u32, members: u8, value: u16) -> bool {
         members <= MAX_TRIALS_OF_ALL
-            && self.has_room_for(number)
-            && !self.candidates.entry(number).or_default().is_one_sided(value)
+            && self.candidate(number).is_some_and(|it| !it.is_one_sided(value))
     }
 
     /// Remembers which version of a page has this text.
@@ -229,10 +225,10 @@ impl Site {
         repeats: Repeats,
         part: RulePart,
     ) -> bool {
-        if self.is_replay || !self.has_room_for(number) {
+        if self.is_replay {
             return false;
         }
-        let candidate = self.candidates.entry(number).or_default();
+        let Some(candidate) = self.candidate(number) else { return false };
         let changed = candidate.trial.add(test, repeats);
         if changed {
             candidate.name(|| part);
@@ -253,28 +249,17 @@ impl Site {
         if self.is_replay {
             return false;
         }
-        if !self.has_room_for(number) {
-            return false;
-        }
-        let candidate = self.candidates.entry(number).or_default();
+        let Some(candidate) = self.candidate(number) else { return false };
         candidate.values |= 1 << (hash(part.value, 5) & 63);
         candidate.ids += u32::from(is_id(part.value));
         let changed = candidate.trial.add(test, repeats);
-        let is_failure = !repeats.is_success();
-        self.is_stale |= changed || is_failure && self.suspects.contains(&number);
         if changed {
             candidate.name(|| RulePart::of(number, part, parts));
             self.changed_rules.push(number);
         }
+        let is_failure = !repeats.is_success();
+        self.is_stale |= changed || is_failure && self.suspects.contains(&number);
         changed
-    }
-
-    /// Whether it is a candidate, or may become one.
-    pub(super) fn has_room_for(&mut self, number: u32) -> bool {
-        if self.candidates.len() >= CANDIDATES && !self.candidates.contains_key(&number) {
-            self.trim();
-        }
-        self.candidates.len() < CANDIDATES || self.candidates.contains_key(&number)
     }
 
     /// A page without a part that a rule leaves out of a known one has another text: that is a failure of the rule. Returns whether it was revoked.
@@ -287,10 +272,8 @@ impl Site {
     ) -> bool {
         let known = self.classes.get(key).filter(|_| parts.key == key);
         let known = known.filter(|class| class.outcome(text, is_new) == Some(Repeats::Not));
-        let Some(rule) = known.map(|class| class.reduced_by).filter(|it| self.is_accepted(*it))
-        else {
-            return false;
-        };
+        let rule = known.and_then(|_| self.known_pages.get(key)).filter(|it| self.is_accepted(*it));
+        let Some(rule) = rule else { return false };
         let part = self.candidates.get(&rule).and_then(|it| it.part.as_deref().cloned());
         part.is_some_and(|part| self.try_number(rule, EXPECTED, Repeats::Not, part))
     }
@@ -307,9 +290,7 @@ impl Site {
             }
         }
         // Pages with one more parameter differ from this one in that.
-        let class = self.class(key);
-        class.add(text, ABSENT);
-        class.reduced_by = rule.unwrap_or(class.reduced_by);
+        self.class(key).add(text, ABSENT);
     }
 
     /// Whether a rule for the part is likely enough to enter each page without it.
@@ -423,13 +404,18 @@ impl Site {
         if url.as_str().len() > RECENT_LENGTH {
             return;
         }
-        if self.recent.len() >= RECENT
-            && let Some((old, _)) = self.recent.pop_front()
-        {
-            self.recent_bytes -= old.len();
+        if self.recent.len() >= RECENT {
+            self.forget_page();
         }
         self.recent_bytes += url.as_str().len();
         self.recent.push_back((url.as_str().into(), text));
+    }
+
+    /// Forgets the URL of the oldest page, and returns it.
+    pub(super) fn forget_page(&mut self) -> Option<Box<str>> {
+        let (url, _) = self.recent.pop_front()?;
+        self.recent_bytes -= url.len();
+        Some(url)
     }
 
     /// Computes the keys of the last pages again.
