@@ -111,6 +111,9 @@ struct Rules<'a> {
 
 pub(super) fn rules(args: &RulesArgs, out: &mut Out) -> Result<Exit> {
     let rules = PastRun::open(&args.directory)?.rules()?;
+    if rules.is_empty() {
+        notify(format_args!("this run has learnt no rule"));
+    }
     let text = match args.format {
         Format::Toml => rules.iter().map(toml).collect(),
         Format::Json => json(rules),
@@ -125,7 +128,7 @@ fn toml(learnt: &LearntRule) -> String {
     let origin = if *is_imported { "imported" } else { "learnt" };
     if *is_revoked {
         let failures = counted(*failures, "failure");
-        let comment = format!("{site}: {part} is revoked after {failures} in {trials} trials");
+        let comment = format!("{site}: {part} is revoked, with {failures} in {trials} trials");
         return format!("# {}\n\n", in_one_line(&comment));
     }
     let table = Table { learn: Rules { rules: [rule] } };

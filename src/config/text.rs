@@ -352,7 +352,8 @@ fn example(path: &[String]) -> Option<String> {
             ))
         }
         Value::Array(items) if items.iter().any(Value::is_table) => {
-            Some(format!("write `[[{key}]]` and its keys on the lines below"))
+            let header = [tables, std::slice::from_ref(key)].concat().join(".");
+            Some(format!("write `[[{header}]]` and its keys on the lines below"))
         }
         Value::Array(items) if items.is_empty() => None,
         _ => Some(format!("example: `{key} = {value}`")),

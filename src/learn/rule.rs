@@ -7,6 +7,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::parts::{Part, PartKind, Parts, hash};
+use crate::page::site_of;
 
 /// The keys of which a rule has one: what makes no difference.
 pub(crate) const PART_KEYS: [&str; 9] =
@@ -355,6 +356,12 @@ impl TryFrom<Fields> for Rule {
                 "a rule needs `site`, a registrable domain in lower case or \"*\", not {site:?}"
             ));
         }
+        let domain = site_of(&site);
+        if domain != site {
+            return Err(format!(
+                "a rule holds for a site, a registrable domain: write `site = {domain:?}`, not {site:?}"
+            ));
+        }
         if failures > trials {
             return Err(format!("a rule for {site:?}: `failures` is more than `trials`"));
         }
@@ -580,5 +587,7 @@ mod tests {
             assert!(error.contains(named), "{keys}: {error}");
         }
         assert!(read(r#"{"site":"https://a/","parameter":"a"}"#).unwrap_err().contains("`site`"));
+        let of_host = read(r#"{"site":"www.example.org","parameter":"a"}"#).unwrap_err();
+        assert!(of_host.contains("`site = \"example.org\"`"), "{of_host}");
     }
 }

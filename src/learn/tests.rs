@@ -1094,3 +1094,44 @@ fn a_parameter_that_makes_a_difference_on_lists_only_is_left_out_of_products() {
     }
     assert!(is_deferred_by_rule(&mut learner, sorted()));
 }
+
+#[test]
+fn what_is_not_tried_yet_is_estimated_by_the_more_general_candidate() {
+    let mut learner = Learner::new(&[]);
+    let of =
+        |kind: &str, page: u32, query: &str| format!("https://{SITE}/{kind}/page-{page}{query}");
+    let mut judge = |url: &str, is_new: bool| {
+        let text = u32::try_from(learner.last.0).unwrap() + u32::from(is_new);
+        judge_text(&mut learner, url, text, 1);
+    };
+    for page in 0..40 {
+        judge(&of("lists", page, ""), true);
+        judge(&of("lists", page, "?sort=a"), false);
+    }
+    // The candidate for pages of another kind comes up by two that differ in several parameters.
+    judge(&of("items", 1, "?sort=b&view=1"), true);
+    judge(&of("items", 1, "?sort=c&view=2"), false);
+    judge(&of("items", 2, ""), true);
+    let url = of("items", 2, "?sort=d").parse().unwrap();
+    let Placement::Late(group) = learner.decide(&url, SITE) else { panic!("it may be known") };
+    assert!(learner.estimated_yield(SITE, group) < 0.2);
+}
+
+#[test]
+fn two_versions_with_other_names_say_nothing_of_a_third() {
+    // The names of versions that repeat another one, and whether a rule holds for all of them.
+    let names = ["latest", "stable", "lts", "edge"];
+    for (names, is_learnt) in [(&names[..2], false), (&names, true)] {
+        let mut learner = Learner::new(&[]);
+        let of = |version: &str, page: u32| format!("https://example.org/{version}/page-{page}");
+        for page in 0..200 {
+            let text = u32::try_from(learner.last.0).unwrap() + 1;
+            // Near repeats.
+            judge_text(&mut learner, &of("two", page), text, 1);
+            let name = names[page as usize % names.len()];
+            judge_text(&mut learner, &of(name, page), text, 2);
+        }
+        let is_general = |rule: &String| rule.starts_with("segment 1 of /*, where");
+        assert_eq!(rules_of(&learner).iter().any(is_general), is_learnt, "{names:?}");
+    }
+}

@@ -339,7 +339,7 @@ fn deferred(
 ) -> fmt::Result {
     write!(
         f,
-        "Deferred by learnt rules: {}. About {} of them have a new text, at most {} (95 % confidence). ",
+        "Deferred by what was learnt: {}. About {} of them have a new text, at most {} (95 % confidence). ",
         counted(urls, "URL"),
         thousands(new),
         thousands(new_at_most),

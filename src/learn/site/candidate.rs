@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::super::{rule::RulePart, trial::Trial};
 
 /// Successes of one value of a segment that are not outweighed by others.
-const MAX_LEAD: u32 = 8;
+const MAX_LEAD: u16 = 8;
 
 /// A rule, or what may become one.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -19,9 +19,9 @@ pub(in crate::learn) struct Candidate {
     #[serde(default)]
     pub(in crate::learn) pairs: u32,
     pub(in crate::learn) ids: u32,
-    /// The value that more than half of the successes may have had, and how many more they are than the others (R. S. Boyer and J S. Moore, MJRTY, 1981).
+    /// The two values that most of the successes may have had, and how many more they are than the others (J. Misra and D. Gries, Finding repeated elements, 1982).
     #[serde(default)]
-    pub(in crate::learn) majority: (u16, u32),
+    pub(in crate::learn) majorities: [(u16, u16); 2],
     /// The part that it leaves out, once it was accepted.
     #[serde(default)]
     pub(in crate::learn) part: Option<Box<RulePart>>,
@@ -41,15 +41,15 @@ impl Candidate {
         !self.trial.accepted && self.pairs > 2 && self.pairs > 10 * self.trial.failures
     }
 
-    /// Counts a success with this value, unless those of the same value outweigh all others: `latest` repeats the last version, and that says nothing of
-    /// the others.
+    /// Counts a success with this value, unless those of two values outweigh all others: `latest` and `stable` repeat versions, and that says nothing of the
+    /// others.
     pub(super) fn is_one_sided(&mut self, value: u16) -> bool {
-        let (majority, lead) = &mut self.majority;
-        match *lead {
-            0 => (*majority, *lead) = (value, 1),
-            _ if *majority != value => *lead -= 1,
-            MAX_LEAD => return true,
-            _ => *lead += 1,
+        let leads = &mut self.majorities;
+        let own = leads.iter().position(|it| it.0 == value && it.1 > 0);
+        match own.or_else(|| leads.iter().position(|it| it.1 == 0)) {
+            Some(place) if leads[place].1 == MAX_LEAD => return true,
+            Some(place) => leads[place] = (value, leads[place].1 + 1),
+            None => leads.iter_mut().for_each(|it| it.1 -= 1),
         }
         false
     }

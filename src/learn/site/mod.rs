@@ -272,11 +272,8 @@ impl Site {
         // The fewer pages it has, the more they have in common with this one.
         let nearest = compared.min_by_key(|(members, _)| *members);
         let compared = nearest.map_or([false; 3], |it| it.1);
-        let encloses =
-            |version| self.spans.get(part_class.class).is_some_and(|spans| spans.enclose(version));
-        let is_enclosed = place > 0 && version(part.value).is_some_and(encloses);
         let state = match compared {
-            _ if is_enclosed => Counterparts::Enclosing,
+            _ if self.is_enclosed(part_class) => Counterparts::Enclosing,
             [true, false, false] => Counterparts::Identical,
             [_, true, false] => Counterparts::Same,
             [false, false, true] => Counterparts::Different,
@@ -296,6 +293,14 @@ impl Site {
             Some((candidate_id(&[3, place, prefix, state]), test)),
             Some((candidate_id(&[4, place, prefix, state, next, hash(part.value, 0)]), test)),
         ]
+    }
+
+    /// Whether the value is a version between two in which the page has the same text.
+    fn is_enclosed(&self, part_class: &PartClass<'_, '_>) -> bool {
+        let encloses =
+            |version| self.spans.get(part_class.class).is_some_and(|spans| spans.enclose(version));
+        matches!(part_class.part.kind, PartKind::Segment(_))
+            && version(part_class.part.value).is_some_and(encloses)
     }
 
     /// How much evidence is needed to leave out this part everywhere.

@@ -179,15 +179,19 @@ impl Site {
         }
         let mut changed = false;
         let plain = Self::candidate_of(parts, part);
-        for (number, test) in self.candidates_of(parts, all, part_class).into_iter().flatten() {
+        let candidates = self.candidates_of(parts, all, part_class);
+        // What lies between two versions is about one value at a time.
+        let is_general = |it: &(u32, Test)| it.0 == plain || !self.is_enclosed(part_class);
+        let general = [candidates[1], candidates[2]].map(|it| it.filter(is_general).map(|it| it.0));
+        for (number, test) in candidates.into_iter().flatten() {
             if part.kind == PartKind::Parameter && number != plain && self.is_accepted(plain) {
                 break;
             }
-            let is_segment = matches!(part.kind, PartKind::Segment(_)) && number == plain;
+            let is_of_all = outcome.is_of_segment() && general.contains(&Some(number));
             // Each id is made anew, but a page that is the same in three versions is so in most.
-            let members = if is_id(part.value) { 0 } else { class.members };
+            let members = if number != plain || is_id(part.value) { 0 } else { class.members };
             if repeats.is_success()
-                && is_segment
+                && is_of_all
                 && !self.speaks_for_all(number, members, part_class.value)
             {
                 continue;
