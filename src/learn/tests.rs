@@ -1102,11 +1102,12 @@ fn what_is_not_tried_yet_is_estimated_by_the_more_general_candidate() {
         |kind: &str, page: u32, query: &str| format!("https://{SITE}/{kind}/page-{page}{query}");
     let mut judge = |url: &str, is_new: bool| {
         let text = u32::try_from(learner.last.0).unwrap() + u32::from(is_new);
-        judge_text(&mut learner, url, text, 1);
+        judge_text(&mut learner, url, text, u16::try_from(text).unwrap());
     };
+    // It makes a difference too often to be a suspect.
     for page in 0..40 {
         judge(&of("lists", page, ""), true);
-        judge(&of("lists", page, "?sort=a"), false);
+        judge(&of("lists", page, "?sort=a"), page % 8 == 0);
     }
     // The candidate for pages of another kind comes up by two that differ in several parameters.
     judge(&of("items", 1, "?sort=b&view=1"), true);
@@ -1114,7 +1115,7 @@ fn what_is_not_tried_yet_is_estimated_by_the_more_general_candidate() {
     judge(&of("items", 2, ""), true);
     let url = of("items", 2, "?sort=d").parse().unwrap();
     let Placement::Late(group) = learner.decide(&url, SITE) else { panic!("it may be known") };
-    assert!(learner.estimated_yield(SITE, group) < 0.2);
+    assert!(learner.estimated_yield(SITE, group) < 0.3, "half of the pages, if nothing is known");
 }
 
 #[test]

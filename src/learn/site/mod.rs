@@ -55,7 +55,7 @@ pub(super) use predict::Prediction;
 use redirects::Redirect;
 
 /// Bytes that a site may take.
-pub(super) const SITE_BYTES: usize = 2 << 20;
+const SITE_BYTES: usize = 2 << 20;
 /// Candidates of a site: as many as a table of 4,096 places takes.
 const CANDIDATES: usize = 3_584;
 /// Its patterns: as many as a table of 2,048 places takes, less those that one page may add.

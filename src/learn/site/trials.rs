@@ -169,6 +169,9 @@ impl Site {
         all: &[PartClass<'_, '_>],
         outcome: &Outcome<'_, '_, '_>,
     ) -> bool {
+        if self.is_replay {
+            return false;
+        }
         let Outcome { part_class, class, repeats } = *outcome;
         let part = part_class.part;
         let last = parts.segments().filter(|it| !it.value.is_empty()).last();
@@ -181,13 +184,14 @@ impl Site {
         let plain = Self::candidate_of(parts, part);
         let candidates = self.candidates_of(parts, all, part_class);
         // What lies between two versions is about one value at a time.
-        let is_general = |it: &(u32, Test)| it.0 == plain || !self.is_enclosed(part_class);
-        let general = [candidates[1], candidates[2]].map(|it| it.filter(is_general).map(|it| it.0));
+        let by_counterparts = candidates[2].filter(|_| !self.is_enclosed(part_class));
+        let by_counterparts = by_counterparts.map(|it| it.0);
         for (number, test) in candidates.into_iter().flatten() {
             if part.kind == PartKind::Parameter && number != plain && self.is_accepted(plain) {
                 break;
             }
-            let is_of_all = outcome.is_of_segment() && general.contains(&Some(number));
+            let is_of_all =
+                outcome.is_of_segment() && (number == plain || Some(number) == by_counterparts);
             // Each id is made anew, but a page that is the same in three versions is so in most.
             let members = if number != plain || is_id(part.value) { 0 } else { class.members };
             if repeats.is_success()
