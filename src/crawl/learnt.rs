@@ -11,6 +11,9 @@ use crate::{
 /// The last pages of earlier starts that a start remembers. Those that are not part of what was kept are learnt from again.
 const REPLAYED: u64 = 100_000;
 
+/// The name of the single value that has the sentences that were seen.
+const SENTENCES: &str = "sentences";
+
 /// Reads what is kept of a site.
 fn read(state: &State, site: &str) -> Result<Option<Known>, StateError> {
     let known = state.learnt(site)?;
@@ -24,6 +27,9 @@ pub(super) fn restore(state: &State, learner: &mut Learner) -> Result<(), StateE
     learner.set_kept(sites.iter().map(String::as_str));
     if let Some(known) = read(state, "")? {
         learner.restore("", known);
+    }
+    if let Some(sentences) = state.meta::<Vec<u8>>(SENTENCES)? {
+        learner.restore_sentences(&sentences);
     }
     // A page that has changed is no trial: it was learnt from when it was judged first.
     let (mut seen, mut others) = (HashSet::new(), HashSet::new());
@@ -66,7 +72,11 @@ pub(super) fn recall(state: &State, learner: &mut Learner, site: &str) -> Result
 
 /// Keeps what the learner does not have in memory any more, and what is due; or all.
 pub(super) fn keep(state: &State, learner: &mut Learner, all: bool) -> Result<(), StateError> {
-    for (site, known) in learner.take_unsaved(all) {
+    let unsaved = learner.take_unsaved(all);
+    if let Some(sentences) = unsaved.sentences {
+        state.set_meta(SENTENCES, sentences)?;
+    }
+    for (site, known) in unsaved.sites {
         let known = serde_json::to_string(&known).expect("numbers and names are JSON");
         state.keep_learnt(&site, &known)?;
     }

@@ -62,7 +62,7 @@ impl Known {
         let candidates = candidates.filter(|(_, it)| it.part.is_some() || it.trial.n >= SOME);
         let mut candidates: Vec<_> = candidates.map(|(number, it)| (*number, it.clone())).collect();
         candidates.sort_by_key(|(number, _)| *number);
-        let yields = site.yields.iter().filter(|(_, pattern_yield)| pattern_yield.fetched > 1);
+        let yields = site.yields.iter().filter(|(_, pattern_yield)| pattern_yield.evidence() > 1);
         let mut yields: Vec<_> =
             yields.map(|(number, pattern_yield)| (*number, *pattern_yield)).collect();
         yields.sort_by_key(|(number, _)| *number);

@@ -1,6 +1,6 @@
 //! Which pages of a site are known, for many more of them than classes are remembered.
 
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 /// Keys of a generation, as many as a table of 16,384 places takes.
 const GENERATION: usize = 14_336;

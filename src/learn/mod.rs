@@ -10,6 +10,7 @@ mod known_pages;
 mod parts;
 mod pattern_yield;
 mod rule;
+mod sentences;
 mod site;
 mod spans;
 mod trial;
@@ -26,15 +27,17 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use crate::page::{DocId, Outline};
+use crate::page::DocId;
 #[cfg(feature = "cli")]
 pub(crate) use exchange::{from_json, to_json};
 pub(crate) use known::{Known, LearntRule};
-use parts::Parts;
+use parts::{Parts, hash};
 use pattern_yield::{Chain, PatternKind, PatternYield};
 use rule::EVERYWHERE;
 pub(crate) use rule::PART_KEYS;
 pub use rule::{Counterparts, Only, Rule, RulePart};
+use sentences::Sentences;
+pub(crate) use sentences::link_lines;
 use site::{Pattern, Prediction, Site, Text};
 use trial::{CAREFUL, Repeats, Trial, upper_bound};
 
@@ -45,17 +48,11 @@ const MAX_BYTES: usize = 64 << 20;
 /// One in this many of the URLs that a rule defers is fetched all the same, up to [`FULL_RATE_SAMPLES`] of them, and then one in 64 times as many.
 const SAMPLE_ONE_IN: u64 = 50;
 const FULL_RATE_SAMPLES: u32 = 20;
-/// A new text has new sentences if at least this many bytes of it, and an eighth, were not seen before.
-const MIN_NEW_BYTES: usize = 100;
-/// A line is new if one in so many of its bytes is in new sentences.
-const CHANGED: usize = 4;
-/// What is known of a site is saved after this many of its pages, and what is known of parameters after this many of all.
+/// What is known of a site is saved after this many of its pages, and what is known of all sites together after this many of all.
 const SAVED: u32 = 256;
 const SAVED_OF_ALL: u64 = 4_096;
 /// The name under which what is known of all sites together is saved.
 const ALL: &str = "";
-/// Bits of the Bloom filter of known sentences, for all sites.
-const SENTENCE_FILTER_BITS: usize = 1 << 23;
 
 /// The `[learn]` table: what is known of sites before they are crawled.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -157,8 +154,7 @@ pub(crate) struct Page<'a> {
 
 impl Page<'_> {
     /// Whether the first page that has exactly its text has the same URL but for a parameter.
-    fn differs_in_a_parameter(&self) -> bool {
-        let parts = Parts::of(self.url);
+    fn differs_in_a_parameter(&self, parts: &Parts<'_>) -> bool {
         self.equals.is_some_and(|of| parts.differ_in_a_parameter(&Parts::of(of)))
     }
 }
@@ -174,6 +170,15 @@ pub(crate) struct Estimate {
     pub(crate) new_at_most: f64,
     /// How likely it has a text that the filter would keep, but whose sentences are known.
     pub(crate) rearranged: f64,
+}
+
+/// What is to be kept outside.
+#[derive(Debug)]
+pub(crate) struct Unsaved {
+    /// What is known of sites.
+    pub(crate) sites: Vec<(Box<str>, Known)>,
+    /// The sentences that were seen, if it is time to keep them.
+    pub(crate) sentences: Option<Vec<u8>>,
 }
 
 /// What was learnt of all sites.
@@ -193,14 +198,12 @@ pub(crate) struct Learner {
     unsaved: HashSet<Box<str>>,
     /// The rules that were accepted or revoked.
     changed_rules: Vec<LearntRule>,
-    /// Up to which document the trials of parameters on all sites were restored, and are saved.
+    /// Up to which document the trials of parameters on all sites were restored, and what is known of all sites is saved.
     through: DocId,
     saved: DocId,
     /// The last document.
     last: DocId,
-    /// A Bloom filter of the sentences that were seen.
-    sentences: Vec<u64>,
-    sentence_count: usize,
+    sentences: Sentences,
     clock: u64,
     /// How often a parameter made no difference, on all sites.
     parameters: HashMap<u64, Trial>,
@@ -227,8 +230,7 @@ impl Learner {
             through: DocId(0),
             saved: DocId(0),
             last: DocId(0),
-            sentences: Vec::new(),
-            sentence_count: 0,
+            sentences: Sentences::default(),
             clock: 0,
             parameters: HashMap::new(),
             changed: HashSet::new(),
@@ -244,41 +246,7 @@ impl Learner {
     /// Whether much of a text is in sentences that no text before it had, and a hash of the text. Remembers them. Lines of `links` are text of
     /// links only, and never new.
     pub(crate) fn has_new_sentences(&mut self, text: &str, links: &HashSet<u64>) -> (bool, u16) {
-        if self.sentences.is_empty() || self.sentence_count * 8 > SENTENCE_FILTER_BITS {
-            self.sentences = vec![0; SENTENCE_FILTER_BITS / 64];
-            self.sentence_count = 0;
-        }
-        let (mut novel, mut all, mut whole) = (0, 0, 0_u64);
-        for line in text.lines() {
-            let hash = hash_of_line(line);
-            whole = whole.rotate_left(5) ^ hash;
-            all += line.len();
-            let mut new = 0;
-            for sentence in sentences(line) {
-                new += if self.is_new_sentence(sentence) { sentence.len() } else { 0 };
-            }
-            // A paragraph in which a sentence has changed is a new one, but not if only the name of the page in it has.
-            novel += match links.contains(&hash) {
-                true => 0,
-                false if new * CHANGED >= line.len() => line.len(),
-                false => new,
-            };
-        }
-        let hash = u16::try_from(whole >> 48).unwrap_or_default().max(1);
-        (novel >= MIN_NEW_BYTES && novel * 8 >= all, hash)
-    }
-
-    /// Whether no text before had this sentence.
-    fn is_new_sentence(&mut self, sentence: &str) -> bool {
-        let hash = hash_of_sentence(sentence);
-        let places = [hash, hash >> 32]
-            .map(|bits| usize::try_from(bits % SENTENCE_FILTER_BITS as u64).unwrap_or(0));
-        let is_new = places.iter().any(|at| self.sentences[at / 64] >> (at % 64) & 1 == 0);
-        for at in places {
-            self.sentences[at / 64] |= 1 << (at % 64);
-        }
-        self.sentence_count += usize::from(is_new);
-        is_new
+        self.sentences.are_new_in(text, links)
     }
 
     fn site(&mut self, name: &str) -> &mut Site {
@@ -327,12 +295,12 @@ impl Learner {
     /// URL is remembered.
     pub(crate) fn judged(&mut self, page: &Page<'_>) {
         let site = self.site(page.site);
-        let is_known = page.document.is_some_and(|it| it <= site.through);
-        site.is_replay = is_known;
-        if is_known {
+        site.is_replay = page.document.is_some_and(|it| it <= site.through);
+        if site.is_replay {
             let text = Text { group: page.text.unwrap_or_default().max(1), hash: page.hash };
-            site.judged(page.url, text, page.yielded.is_new_text(), None);
-            site.remember_path(page.url);
+            let parts = Parts::of(page.url);
+            site.judged(&parts, text, page.yielded.is_new_text(), None);
+            site.remember_path(&parts);
         } else {
             self.learn(page);
         }
@@ -342,7 +310,7 @@ impl Learner {
     /// Nothing is at a URL.
     pub(crate) fn dead(&mut self, url: &Url, name: &str) {
         let site = self.site(name);
-        let own = site.patterns(url).first().map(|pattern| pattern.number);
+        let own = site.patterns(&Parts::of(url)).first().map(|pattern| pattern.number);
         if let Some(number) = own {
             site.yields.entry(number).or_default().record_dead();
         }
@@ -367,18 +335,20 @@ impl Learner {
 
     fn learn(&mut self, page: &Page<'_>) {
         let is_gain = page.yielded == Yielded::New;
-        let elsewhere = self.parameters_of_other_sites(page.url);
+        let (parts, from) = (Parts::of(page.url), page.from.map(Parts::of));
+        let elsewhere = self.parameters_of_other_sites(&parts);
         let is_counted = page.document.is_some_and(|it| it <= self.through);
         let site = self.site(page.site);
         site.elsewhere = elsewhere;
         let has_new_text = page.yielded.is_new_text();
-        let patterns = site.patterns(page.url);
-        site.remember_path(page.url);
-        let mut changed = site.try_rules(page);
-        let yielded = page.yielded.exactly(site.repeats_exactly || page.differs_in_a_parameter());
-        let of_referrer = page.from.map(|from| site.patterns(from)).unwrap_or_default();
+        let patterns = site.patterns(&parts);
+        site.remember_path(&parts);
+        let mut changed = site.try_rules(page, &parts);
+        let yielded =
+            page.yielded.exactly(site.repeats_exactly || page.differs_in_a_parameter(&parts));
+        let of_referrer = from.as_ref().map(|from| site.patterns(from)).unwrap_or_default();
         let is_own = |number: u32| of_referrer.iter().any(|it| it.number == number);
-        let (chain, is_outside) = site.chain_to(page);
+        let (chain, is_outside) = site.chain_to(page, from.as_ref());
         let mut longest = 0;
         for Pattern { number, kind, .. } in &patterns {
             let chain = if !is_outside && is_own(*number) {
@@ -392,13 +362,13 @@ impl Learner {
             }
             if yielded != Yielded::RedirectUndecided {
                 let yielded = (yielded, page.text.unwrap_or_default());
-                changed |= site.count_yield(page.url, (*number, *kind), yielded, chain);
+                changed |= site.count_yield(&parts, (*number, *kind), yielded, chain);
             }
         }
-        site.set_chain(page.url, longest, !is_gain);
-        match page.from {
+        site.set_chain(&parts, longest, !is_gain);
+        match &from {
             Some(from) if is_gain => changed |= site.earn_pages(from),
-            _ => site.spend_page(page.url),
+            _ => site.spend_page(&parts),
         }
         let before = of_referrer.first().map(|it| it.number);
         site.count_redirects(page, patterns.first().map_or(0, |it| it.number), before);
@@ -433,8 +403,8 @@ impl Learner {
     }
 
     /// The parameters of a URL that make no difference on other sites.
-    fn parameters_of_other_sites(&self, url: &Url) -> Vec<u64> {
-        let names = site::parameters(url);
+    fn parameters_of_other_sites(&self, parts: &Parts<'_>) -> Vec<u64> {
+        let names = parts.parameters().map(|part| hash(part.name, 0));
         names.filter(|name| self.parameters.get(name).is_some_and(|it| it.accepted)).collect()
     }
 
@@ -443,7 +413,8 @@ impl Learner {
         let Some(known) = self.sites.get_mut(site) else { return Placement::Now };
         known.used = self.clock;
         let chance = xxh3_64_with_seed(url.as_str().as_bytes(), 12);
-        let prediction = known.predict(url);
+        let parts = Parts::of(url);
+        let prediction = known.predict(&parts);
         if let Prediction::Repeats(rule) = prediction {
             let candidate = &known.candidates[&rule];
             let sampled = if candidate.trial.since > FULL_RATE_SAMPLES {
@@ -460,10 +431,10 @@ impl Learner {
             }
         }
         let (mut late, mut is_known, mut is_open) = (None, false, false);
-        let is_page = known.is_page_of_list(url);
-        for Pattern { number, text, kind } in known.patterns(url) {
+        let is_page = known.is_page_of_list(&parts);
+        for Pattern { number, text, kind } in known.patterns(&parts) {
             let Some(pattern_yield) = known.yields.get(&number) else { continue };
-            is_open |= kind == PatternKind::Exact && known.is_in_open_branch(url, number);
+            is_open |= kind == PatternKind::Exact && known.is_in_open_branch(&parts, number);
             let sample_interval =
                 if is_open && matches!(kind, PatternKind::Exact | PatternKind::Broad) {
                     pattern_yield.self_link_interval(kind)
@@ -477,7 +448,7 @@ impl Learner {
             {
                 return Placement::Deferred(DeferReason::LowYield, text);
             }
-            if late.is_none() && !is_known && known.is_late(url, pattern_yield, kind) {
+            if late.is_none() && !is_known && known.is_late(&parts, pattern_yield, kind) {
                 late = Some(number);
             }
             // A wider pattern only counts as long as nothing is known of the URL's own.
@@ -502,7 +473,7 @@ impl Learner {
 
     /// The group of a URL that is fetched late because only a duplicate has the link.
     pub(crate) fn group(&mut self, url: &Url, site: &str) -> u32 {
-        self.site(site).patterns(url).first().map_or(0, |pattern| pattern.number)
+        self.site(site).patterns(&Parts::of(url)).first().map_or(0, |pattern| pattern.number)
     }
 
     /// How likely the next page of a group has a new text; less for a pattern that has fed many pages to itself.
@@ -563,10 +534,15 @@ impl Learner {
         self.count(name);
     }
 
+    /// Takes back the sentences that were kept.
+    pub(crate) fn restore_sentences(&mut self, kept: &[u8]) {
+        self.sentences = Sentences::from_bytes(kept);
+    }
+
     /// What is to be kept now: of sites that were forgotten, of those whose rules have changed, and of those of which much was learnt since
     /// it was kept last; or of all.
-    pub(crate) fn take_unsaved(&mut self, all: bool) -> Vec<(Box<str>, Known)> {
-        let mut unsaved = std::mem::take(&mut self.evicted);
+    pub(crate) fn take_unsaved(&mut self, all: bool) -> Unsaved {
+        let mut sites = std::mem::take(&mut self.evicted);
         let mut names: Vec<_> = std::mem::take(&mut self.unsaved).into_iter().collect();
         if all {
             names.extend(self.sites.iter().filter(|it| it.1.unsaved > 0).map(|it| it.0.clone()));
@@ -576,16 +552,19 @@ impl Learner {
             let Some(site) = self.sites.get_mut(&name) else { continue };
             if std::mem::take(&mut site.unsaved) > 0 && site.is_worth_keeping() {
                 self.kept.insert(hash_of(&name));
-                unsaved.push((name, Known::of(site)));
+                sites.push((name, Known::of(site)));
             }
         }
         let is_due = self.last.0 - self.saved.0.min(self.last.0) >= SAVED_OF_ALL;
-        if !self.parameters.is_empty() && (is_due || all && self.last > self.saved) {
-            let parameters = self.parameters.iter().map(|(name, trial)| (*name, *trial));
-            unsaved.push((ALL.into(), Known::of_all(self.last, parameters)));
-            self.saved = self.last;
+        if !(is_due || all && self.last > self.saved) {
+            return Unsaved { sites, sentences: None };
         }
-        unsaved
+        self.saved = self.last;
+        if !self.parameters.is_empty() {
+            let parameters = self.parameters.iter().map(|(name, trial)| (*name, *trial));
+            sites.push((ALL.into(), Known::of_all(self.last, parameters)));
+        }
+        Unsaved { sites, sentences: Some(self.sentences.to_bytes()) }
     }
 
     /// Whether sites were forgotten, and what was known of them is to be kept.
@@ -596,9 +575,10 @@ impl Learner {
     /// What a deferred URL is expected to have.
     pub(crate) fn estimate(&mut self, url: &Url, site: &str) -> Estimate {
         let site = self.site(site);
-        let patterns = site.patterns(url);
+        let parts = Parts::of(url);
+        let patterns = site.patterns(&parts);
         let pattern = patterns.first().map(|it| it.text.clone()).unwrap_or_default();
-        if let Prediction::Repeats(rule) = site.predict(url) {
+        if let Prediction::Repeats(rule) = site.predict(&parts) {
             let trial = site.candidates[&rule].trial;
             let (new, new_at_most) = (trial.failure_rate().into(), trial.failure_rate_bound());
             return Estimate { pattern, new, new_at_most, rearranged: 0.0 };
@@ -612,38 +592,6 @@ impl Learner {
         let rearranged = yields().next().map_or(0.0, |(_, it)| it.rearranged());
         Estimate { pattern, new, new_at_most: bound.max(new), rearranged }
     }
-}
-
-/// The sentences of a line: a text that was made for its URL has the number or the name in one of them.
-fn sentences(line: &str) -> impl Iterator<Item = &str> {
-    line.split_inclusive(['。', '！', '？']).flat_map(|part| part.split(". "))
-}
-
-/// A hash of a sentence, the same whatever numbers it has: counters and dates make no new text. A row of numbers is no sentence.
-fn hash_of_sentence(sentence: &str) -> u64 {
-    let digits = sentence.bytes().filter(u8::is_ascii_digit).count();
-    if digits == 0 || sentence.chars().filter(|it| it.is_alphabetic()).count() <= digits {
-        return hash_of_line(sentence);
-    }
-    let mut words = String::with_capacity(sentence.len());
-    for part in sentence.split_inclusive(|it: char| it.is_ascii_digit()) {
-        words.push_str(part.trim_end_matches(|it: char| it.is_ascii_digit()));
-    }
-    hash_of_line(&words)
-}
-
-fn hash_of_line(line: &str) -> u64 {
-    xxh3_64_with_seed(line.as_bytes(), 11)
-}
-
-/// The lines of a page that are nothing but text of links: of a view all of them, of another page those with several links, as to recommended
-/// pages.
-pub(crate) fn link_lines(outline: &Outline, is_view: bool) -> HashSet<u64> {
-    let lines = outline.lines().iter().enumerate();
-    let lines = lines.filter(|(_, line)| is_view || line.links > 1);
-    let lines = lines.map(|(number, line)| (outline.text_of(number), line.linked));
-    let of_links = lines.filter(|(text, linked)| linked * 10 >= text.len() * 9);
-    of_links.map(|(text, _)| hash_of_line(text.trim())).collect()
 }
 
 fn hash_of(site: &str) -> u64 {

@@ -1,6 +1,6 @@
 //! Splits a URL into parts, computes the keys of URLs that differ in one part only, and says what a parameter is likely to be for by its name.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, slice};
 
 use url::Url;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -92,6 +92,10 @@ const MAX_TYPE: usize = 40;
 /// Endings of programs: the name of one says of which kind its pages are.
 const PROGRAMS: [&str; 9] = ["action", "asp", "aspx", "cfm", "cgi", "do", "jsp", "php", "pl"];
 
+/// Further endings of pages.
+const PAGE_ENDINGS: [&str; 2] = ["shtml", "xhtml"];
+/// The longest ending of files that may be no pages.
+const MAX_ENDING: usize = 5;
 /// Endings of files that servers add to a path without one.
 const ENDINGS: [&str; 3] = ["html", "htm", "php"];
 
@@ -127,11 +131,20 @@ pub(super) struct Part<'a> {
     pub(super) name: &'a str,
     pub(super) value: &'a str,
     hash: u64,
-    /// The hash that stands in its place if it is left out.
-    blank: u64,
+    /// Of a segment: a hash of the path before it.
+    pub(super) prefix: u64,
 }
 
 impl Part<'_> {
+    /// The hash that stands in its place if it is left out.
+    fn blank(&self) -> u64 {
+        match self.kind {
+            PartKind::Host => 2,
+            PartKind::Segment(place) => 0x9e37_79b9 + u64::from(place),
+            PartKind::Parameter => 0,
+        }
+    }
+
     /// Whether it is the same part with the same value.
     pub(super) fn is_same(&self, other: &Part<'_>) -> bool {
         self.hash == other.hash
@@ -194,13 +207,15 @@ pub(super) enum PartKind {
 }
 
 /// A URL as its parts.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Parts<'a> {
+    pub(super) url: &'a Url,
+    /// The host, the segments of the path, the parameters.
     pub(super) list: Vec<Part<'a>>,
+    /// How many segments there are.
+    depth: usize,
     /// The sum of all parts' hashes: the order of parameters does not count.
     pub(super) key: u64,
-    /// Of the path alone, up to each segment.
-    pub(super) prefixes: Vec<u64>,
     /// The kind of page, by path and parameters, if it is asked for and there are parameters: [`Parts::show_kind`] has it in words.
     pub(super) kind: u64,
     /// How the end of the URL's path is spelt, if there are other ways to spell it.
@@ -215,31 +230,25 @@ impl<'a> Parts<'a> {
     pub(super) fn of(url: &'a Url) -> Self {
         let mut list = Vec::with_capacity(8);
         let host = url.host_str().unwrap_or_default();
-        list.push(Part {
-            kind: PartKind::Host,
-            name: "",
-            value: host,
-            hash: hash(host, 1),
-            blank: 2,
-        });
+        let (kind, hash_of_host) = (PartKind::Host, hash(host, 1));
+        list.push(Part { kind, name: "", value: host, hash: hash_of_host, prefix: 0 });
         let (path, inner) = url.path().split_once(';').unwrap_or((url.path(), ""));
         let mut rest = 0_u64;
-        let mut prefixes = Vec::with_capacity(8);
         let mut prefix = hash("/", 7);
         let mut before = "";
         for (place, segment) in (0_u8..).zip(path.split('/').skip(1)) {
-            prefixes.push(prefix);
-            prefix = hash(segment, prefix);
-            let hash = hash(segment, 16 + u64::from(place));
+            let own = hash(segment, 16 + u64::from(place));
             if usize::from(place) < MAX_PARTS {
-                let (kind, blank) = (PartKind::Segment(place), 0x9e37_79b9 + u64::from(place));
+                let kind = PartKind::Segment(place);
                 let name = if may_be_session(segment) { before } else { "" };
-                list.push(Part { kind, name, value: segment, hash, blank });
+                list.push(Part { kind, name, value: segment, hash: own, prefix });
+                prefix = hash(segment, prefix);
                 before = if text_kind(segment) == TextKind::Word { segment } else { "" };
             } else {
-                rest = rest.rotate_left(5) ^ hash;
+                rest = rest.rotate_left(5) ^ own;
             }
         }
+        let depth = list.len() - 1;
         let query = url.query().unwrap_or_default();
         let parameters =
             inner.split(';').chain(query.split(['&', ';'])).filter(|it| !it.is_empty());
@@ -247,13 +256,13 @@ impl<'a> Parts<'a> {
             let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
             let hash = hash(value, hash(name, 3));
             if number < MAX_PARTS {
-                list.push(Part { kind: PartKind::Parameter, name, value, hash, blank: 0 });
+                list.push(Part { kind: PartKind::Parameter, name, value, hash, prefix: 0 });
             } else {
                 rest = rest.wrapping_add(hash);
             }
         }
         let key = list.iter().fold(rest, |key, part| key.wrapping_add(part.hash));
-        let mut parts = Self { list, key, prefixes, kind: 0, spelling: None };
+        let mut parts = Self { url, list, depth, key, kind: 0, spelling: None };
         parts.spelling = parts.present_spelling();
         parts
     }
@@ -299,7 +308,7 @@ impl<'a> Parts<'a> {
 
     /// The key without this part.
     pub(super) fn without(key: u64, part: &Part<'_>) -> u64 {
-        key.wrapping_sub(part.hash).wrapping_add(part.blank)
+        key.wrapping_sub(part.hash).wrapping_add(part.blank())
     }
 
     /// Whether two URLs are the same but for a parameter of each, at most.
@@ -314,9 +323,8 @@ impl<'a> Parts<'a> {
 
     /// The last segment: where it is in the list, and its place in the path.
     fn last(&self) -> Option<(usize, u8)> {
-        let at = self.list.iter().rposition(|part| matches!(part.kind, PartKind::Segment(_)))?;
-        let PartKind::Segment(place) = self.list[at].kind else { return None };
-        Some((at, place))
+        let place = self.depth.checked_sub(1)?;
+        Some((self.depth, u8::try_from(place).unwrap_or(u8::MAX)))
     }
 
     /// How the end of the path is spelt now.
@@ -346,7 +354,7 @@ impl<'a> Parts<'a> {
             Spelling::Slash if place == 0 => return,
             Spelling::Slash => {
                 self.list.remove(at);
-                self.prefixes.pop();
+                self.depth -= 1;
                 self.key = self.key.wrapping_sub(old.hash);
                 return;
             }
@@ -374,7 +382,7 @@ impl<'a> Parts<'a> {
     /// The last segment that is not empty, if it is a word and not the first, with the keys of the URL without it, with a slash at the end and without:
     /// `amp` of `/post/amp/`, `/post/` and `/post`.
     pub(super) fn last_word(&self, key: u64) -> Option<(&'a str, [u64; 2])> {
-        let at = self.list.iter().rposition(|part| matches!(part.kind, PartKind::Segment(_)))?;
+        let (at, _) = self.last()?;
         let of = |at: usize| match self.list[at].kind {
             PartKind::Segment(place @ 1..) => {
                 Some((u64::from(place), self.list[at].value, self.list[at].hash))
@@ -392,12 +400,12 @@ impl<'a> Parts<'a> {
         is_word.then_some((word, [key.wrapping_add(hash("", 16 + place)), key]))
     }
 
-    pub(super) fn segments(&self) -> impl Iterator<Item = &Part<'a>> {
-        self.list.iter().filter(|part| matches!(part.kind, PartKind::Segment(_)))
+    pub(super) fn segments(&self) -> slice::Iter<'_, Part<'a>> {
+        self.list[1..=self.depth].iter()
     }
 
-    pub(super) fn parameters(&self) -> impl Iterator<Item = &Part<'a>> {
-        self.list.iter().filter(|part| part.kind == PartKind::Parameter)
+    pub(super) fn parameters(&self) -> slice::Iter<'_, Part<'a>> {
+        self.list[self.depth + 1..].iter()
     }
 
     /// Whether segments that are words repeat, as in a path that grows: one occurs twice, or in the path of a file twice in a row, three times, or
@@ -466,6 +474,18 @@ impl<'a> Parts<'a> {
         names
     }
 
+    /// The ending of a file that may be no page.
+    pub(super) fn ending(&self) -> Option<&'a str> {
+        let (stem, ending) = self.segments().last()?.value.rsplit_once('.')?;
+        let is_ending = !stem.is_empty()
+            && ending.len() <= MAX_ENDING
+            && ending.bytes().all(|it| it.is_ascii_alphanumeric())
+            && ending.starts_with(|it: char| it.is_ascii_alphabetic());
+        let is_page =
+            [&ENDINGS[..], &PROGRAMS, &PAGE_ENDINGS].iter().any(|it| it.contains(&ending));
+        (is_ending && !is_page).then_some(ending)
+    }
+
     /// The word before the numbers of the last segment, and the hashes of it and of the segment.
     pub(super) fn numbered(&self) -> Option<(&str, [u64; 2])> {
         let last = self.segments().last()?;
@@ -485,7 +505,7 @@ impl<'a> Parts<'a> {
         let (is_exact, types) = (types.is_some(), types.unwrap_or_default());
         let mut shape = String::with_capacity(64);
         shape.push_str(host);
-        let segments: Vec<_> = self.segments().collect();
+        let segments = self.segments().as_slice();
         let is_directory = segments.get(1).is_some_and(|next| !next.value.is_empty());
         if repeats {
             shape.push_str("/…repeated…");

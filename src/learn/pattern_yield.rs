@@ -74,6 +74,8 @@ pub(super) enum PatternKind {
     View,
     /// All that differs in host and parameters only. Pages that repeat others count as much.
     Path,
+    /// All files of one ending: those that are no pages count, as long as none is one.
+    Ending,
 }
 
 impl PatternKind {
@@ -140,6 +142,21 @@ impl PatternYield {
     pub(super) fn record_dead(&mut self) {
         if self.fetched == 0 {
             self.missed(KNOWN_TEXT_POINTS);
+        }
+    }
+
+    /// A file was received. Returns whether more of its ending are wanted than before.
+    pub(super) fn add_file(&mut self, yielded: Yielded) -> bool {
+        match yielded {
+            Yielded::Nothing => {
+                self.record_dead();
+                false
+            }
+            Yielded::RedirectToKnown | Yielded::RedirectUndecided => false,
+            _ => {
+                self.fetched = self.fetched.saturating_add(1);
+                std::mem::take(&mut self.points) >= FULL_POINTS
+            }
         }
     }
 
@@ -366,8 +383,13 @@ impl PatternYield {
                 self.estimate() < LATE_ESTIMATE || self.feeds_itself()
             }
             PatternKind::Broad => self.feeds_itself(),
-            PatternKind::View | PatternKind::Path => false,
+            PatternKind::View | PatternKind::Path | PatternKind::Ending => false,
         }
+    }
+
+    /// How many URLs it is about.
+    pub(super) fn evidence(&self) -> u32 {
+        self.fetched.max(self.misses)
     }
 
     /// Pages since the last new text.

@@ -1,6 +1,7 @@
 //! What is kept of sites, what is imported, and how much memory it takes.
 
 use super::{parts::Parts, *};
+use crate::page::Outline;
 
 const SITE: &str = "example.org";
 
@@ -58,7 +59,7 @@ impl Web {
     /// The same after everything was kept and restored.
     fn restarted(&mut self, rules: &[Rule]) -> Self {
         let mut learner = Learner::new(rules);
-        for (site, known) in self.learner.take_unsaved(true) {
+        for (site, known) in self.learner.take_unsaved(true).sites {
             let json = serde_json::to_string(&known).unwrap();
             learner.restore(&site, serde_json::from_str(&json).unwrap());
         }
@@ -232,7 +233,7 @@ fn sites_that_are_not_used_make_room_and_come_back() {
     let mut web = Web::new(&[]);
     web.judge_twice(0..100);
     let rules = web.learner.rules();
-    for (site, known) in web.learner.take_unsaved(true) {
+    for (site, known) in web.learner.take_unsaved(true).sites {
         learner.restore(&site, known);
     }
     // Something was learnt since.
@@ -243,7 +244,7 @@ fn sites_that_are_not_used_make_room_and_come_back() {
         visit(&mut learner, &page_of(document / 10, document % 10), document + 1_000);
         assert!(learner.size < 1 << 20, "{}", learner.size);
         if learner.has_evicted() {
-            kept.extend(learner.take_unsaved(false));
+            kept.extend(learner.take_unsaved(false).sites);
         }
     }
     assert!(!learner.has(SITE) && learner.needs(SITE));
@@ -370,7 +371,7 @@ fn many_hosts() {
         *seen += 8;
         let start = cpu();
         if round % 16 == 0 || learner.needs(site) {
-            kept.extend(learner.take_unsaved(false).into_iter().map(as_json));
+            kept.extend(learner.take_unsaved(false).sites.into_iter().map(as_json));
         }
         if learner.needs(site) {
             learner.restore(site, serde_json::from_str(&kept[site]).unwrap());
@@ -427,6 +428,55 @@ fn links_are_no_new_sentences() {
     assert!(learner.has_new_sentences(text.trim(), &links).0);
     let mut learner = Learner::new(&[]);
     assert!(learner.has_new_sentences(link.trim(), &HashSet::new()).0);
+}
+
+#[test]
+fn sentences_are_kept_and_come_back() {
+    let text = &"Tea is a drink made of leaves, and coffee is one made of beans. ".repeat(3)[..];
+    let mut learner = Learner::new(&[]);
+    assert!(learner.has_new_sentences(text, &HashSet::new()).0);
+    assert!(learner.take_unsaved(true).sentences.is_none(), "nothing was judged");
+    judge(&mut learner, &format!("https://{SITE}/tea"), Some(1), Yielded::New, None);
+    assert!(learner.take_unsaved(false).sentences.is_none(), "it is not time");
+    let kept = learner.take_unsaved(true).sentences.unwrap();
+    assert!(learner.take_unsaved(true).sentences.is_none(), "nothing is new");
+    for (kept, is_new) in [(&kept[..], false), (&kept[1..], true), (&[], true)] {
+        let mut next = Learner::new(&[]);
+        next.restore_sentences(kept);
+        assert_eq!(next.has_new_sentences(text, &HashSet::new()).0, is_new);
+    }
+}
+
+#[test]
+fn files_that_are_no_pages_end_by_their_endings_and_those_of_pages_do_not() {
+    let of = |path: &str| format!("https://{SITE}/{path}");
+    let deferred = |learner: &mut Learner, ending: &str| {
+        let urls = (0..100).map(|it| of(&format!("v9/sources/{it}.{ending}")));
+        let urls: Vec<Url> = urls.map(|url| url.parse().unwrap()).collect();
+        let is_deferred = |it: &Placement| matches!(it, Placement::Deferred(..));
+        urls.iter().map(|url| learner.decide(url, SITE)).filter(is_deferred).count()
+    };
+    let mut learner = Learner::new(&[]);
+    for file in 0..160 {
+        for ending in ["txt", "html", "md"] {
+            // Thirty of each directory, so that no other pattern ends.
+            let url = of(&format!("v{}/sources/{file}.{ending}", file / 30));
+            judge(&mut learner, &url, None, Yielded::Nothing, None);
+        }
+        if file == 140 {
+            judge(&mut learner, &of("about/licence.md"), Some(1), Yielded::New, None);
+        }
+    }
+    assert!(deferred(&mut learner, "txt") > 50);
+    assert_eq!((deferred(&mut learner, "html"), deferred(&mut learner, "md")), (0, 0));
+    // It is kept, although no file had a page.
+    let mut next = Learner { last: learner.last, ..Learner::new(&[]) };
+    for (site, known) in learner.take_unsaved(true).sites {
+        next.restore(&site, known);
+    }
+    assert!(deferred(&mut next, "txt") > 50);
+    judge(&mut next, &of("about/tea.txt"), Some(2), Yielded::New, None);
+    assert_eq!(deferred(&mut next, "txt"), 0);
 }
 
 #[test]

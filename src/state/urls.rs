@@ -242,15 +242,15 @@ impl State {
         self.all(&sql, [until.0], read_url)
     }
 
-    /// The URLs that are deferred by a rule or by yield, in the order in which they were found.
+    /// The URLs from this number on that are deferred by a rule or by yield, at most `most`, in the order in which they were found.
     ///
     /// # Errors
     /// If SQLite fails or a row makes no sense.
-    pub(crate) fn learnt_urls(&self) -> Result<Vec<UrlRow>, StateError> {
+    pub(crate) fn deferred_urls(&self, from: UrlId, most: u32) -> Result<Vec<UrlRow>, StateError> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM urls u INDEXED BY urls_learnt WHERE u.state IN (14, 15) ORDER BY u.id"
+            "SELECT {COLUMNS} FROM urls u INDEXED BY urls_learnt WHERE u.state IN (14, 15) AND u.id >= ? ORDER BY u.id LIMIT ?"
         );
-        self.all(&sql, [], read_url)
+        self.all(&sql, (from.0, most), read_url)
     }
 
     /// How many URLs have failed for a reason that may pass, apart from seeds and hosts that could not be reached; and the first.

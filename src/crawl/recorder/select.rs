@@ -23,6 +23,8 @@ use crate::{
 
 /// Deferred URLs are looked at again after this many pages, if more of their site is wanted.
 const CHECK_INTERVAL: u32 = 100;
+/// So many of them at a time: the cost of a page does not depend on how many there are.
+const DEFERRED_AT_ONCE: u32 = 5_000;
 
 /// Patterns of deferred URLs that a report has, and what it calls the others.
 const PATTERNS: usize = 1_000;
@@ -44,6 +46,16 @@ pub(super) struct UrlSelection {
     pub(super) late_hosts: BTreeSet<HostId>,
     /// Pages since deferred URLs were looked at.
     pages: u32,
+    review: Option<Review>,
+}
+
+/// A pass over the deferred URLs, to queue again those that are wanted by now.
+#[derive(Debug)]
+struct Review {
+    /// Of these sites; none means all.
+    sites: Option<HashSet<Box<str>>>,
+    /// The next one.
+    next: UrlId,
 }
 
 impl UrlSelection {
@@ -55,6 +67,7 @@ impl UrlSelection {
             released: HashSet::new(),
             late_hosts: BTreeSet::new(),
             pages: 0,
+            review: None,
         }
     }
 }
@@ -198,7 +211,8 @@ impl Recorder {
         }
         learnt::restore(self.filter.state(), &mut self.selection.learner)?;
         // A rule may have been revoked just before the last start ended, or taken out of the configuration.
-        self.requeue_deferred_of(|_| true)?;
+        self.selection.review = Some(Review { sites: None, next: UrlId(0) });
+        self.review_deferred()?;
         for host in self.urls.queue.late_hosts() {
             self.release_late(host)?;
         }
@@ -268,7 +282,7 @@ impl Recorder {
         }
         if self.selection.pages >= CHECK_INTERVAL || self.urls.queue.len() <= 1 {
             self.selection.pages = 0;
-            self.requeue_deferred()?;
+            self.review_deferred()?;
         }
         Ok(())
     }
@@ -326,34 +340,60 @@ impl Recorder {
         };
         let rules = learnt::rules(self.state(), &self.selection.learner)?;
         let rules = rules.into_iter().map(rule).collect();
-        let mut deferred = BTreeMap::new();
-        for row in self.state().learnt_urls()? {
-            let UrlState::Skipped(by) = row.state else { continue };
-            self.recall(row.url.site())?;
-            let Estimate { pattern, new, new_at_most, rearranged } =
-                self.selection.learner.estimate(row.url.as_url(), row.url.site());
-            let why = row.detail.unwrap_or_default();
-            add(
-                &mut deferred,
-                DeferredUrls { pattern, by, why, urls: 1, new, new_at_most, rearranged },
-            );
+        let (mut deferred, mut next) = (BTreeMap::new(), UrlId(0));
+        loop {
+            let rows = self.state().deferred_urls(next, DEFERRED_AT_ONCE)?;
+            let Some(last) = rows.last() else { break };
+            next = UrlId(last.id.0 + 1);
+            for row in rows {
+                let UrlState::Skipped(by) = row.state else { continue };
+                self.recall(row.url.site())?;
+                let Estimate { pattern, new, new_at_most, rearranged } =
+                    self.selection.learner.estimate(row.url.as_url(), row.url.site());
+                let why = row.detail.unwrap_or_default();
+                add(
+                    &mut deferred,
+                    DeferredUrls { pattern, by, why, urls: 1, new, new_at_most, rearranged },
+                );
+            }
         }
         Ok(Learnt { rules, deferred: by_number(deferred) })
     }
 
-    /// Queues deferred URLs again that are wanted now, of the sites of which more has been learnt.
-    fn requeue_deferred(&mut self) -> Result<(), CrawlError> {
-        let changed = self.selection.learner.take_sites_to_requeue();
-        if changed.is_empty() {
-            return Ok(());
+    /// Queues deferred URLs again that are wanted by now, of the sites of which more has been learnt: a part of them, or if nothing else is queued, until one
+    /// is.
+    fn review_deferred(&mut self) -> Result<(), CrawlError> {
+        loop {
+            let Some(review) = self.next_review() else { return Ok(()) };
+            let rows = self.state().deferred_urls(review.next, DEFERRED_AT_ONCE)?;
+            if let Some(last) = rows.last() {
+                let next = UrlId(last.id.0 + 1);
+                self.requeue_wanted(&rows, review.sites.as_ref())?;
+                self.selection.review = Some(Review { next, ..review });
+            }
+            if self.urls.queue.len() > 1 {
+                return Ok(());
+            }
         }
-        self.requeue_deferred_of(|site| changed.contains(site))
     }
 
-    fn requeue_deferred_of(&mut self, is_asked: impl Fn(&str) -> bool) -> Result<(), CrawlError> {
+    /// The pass that goes on, or the next one if there is a reason for it.
+    fn next_review(&mut self) -> Option<Review> {
+        self.selection.review.take().or_else(|| {
+            let sites = self.selection.learner.take_sites_to_requeue();
+            (!sites.is_empty()).then_some(Review { sites: Some(sites), next: UrlId(0) })
+        })
+    }
+
+    /// Queues those of some deferred URLs again that are wanted by now.
+    fn requeue_wanted(
+        &mut self,
+        rows: &[UrlRow],
+        sites: Option<&HashSet<Box<str>>>,
+    ) -> Result<(), CrawlError> {
         let mut hosts = BTreeSet::new();
-        for row in self.state().learnt_urls()? {
-            if !is_asked(row.url.site()) {
+        for row in rows {
+            if sites.is_some_and(|sites| !sites.contains(row.url.site())) {
                 continue;
             }
             let group = match self.decide(&row.url)? {
@@ -362,7 +402,7 @@ impl Recorder {
                 Placement::Now => self.group(&row.url)?,
             };
             if let Ok(seed) = self.admit(&row.url, row.kind, row.depth, None) {
-                self.requeue(&row, seed, Some(group))?;
+                self.requeue(row, seed, Some(group))?;
                 hosts.insert(row.host);
             }
         }

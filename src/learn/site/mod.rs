@@ -30,12 +30,9 @@ mod spellings;
 mod suspects;
 mod trials;
 
-use std::{
-    collections::{HashMap, VecDeque},
-    iter,
-};
+use std::{collections::VecDeque, iter};
 
-use url::Url;
+use hashbrown::HashMap;
 
 use super::{
     classes::Classes,
@@ -114,9 +111,10 @@ pub(super) struct Site {
     pub(super) is_replay: bool,
     /// The last pages, with their texts.
     recent: VecDeque<(Box<str>, Text)>,
-    recent_bytes: usize,
     /// The last redirects.
     redirects: VecDeque<Redirect>,
+    /// Bytes of the URLs of both.
+    url_bytes: usize,
     /// Candidates that were in the difference of pages with the same text, and are not refuted.
     suspects: Vec<u32>,
     /// The suspects or the rules have changed.
@@ -144,9 +142,8 @@ impl Site {
             + (self.page_types.capacity() + 2 * self.numbered.capacity() + self.hosts.capacity())
                 * 8
             + self.recent.capacity() * size_of::<(Box<str>, Text)>()
-            + self.recent_bytes
             + self.redirects.capacity() * size_of::<Redirect>()
-            + self.redirects.iter().map(|it| it.url.len()).sum::<usize>()
+            + self.url_bytes
             + size_of::<(Box<str>, Self)>() * 2
     }
 
@@ -165,23 +162,23 @@ impl Site {
     /// Forgets what is too much: the half of the patterns of which least is known, and the URLs of the oldest pages. Returns the bytes in memory.
     pub(super) fn shrink(&mut self) -> usize {
         if self.yields.len() >= PATTERNS {
-            let most = median(self.yields.values().map(|it| it.fetched).collect());
-            self.yields.retain(|_, it| it.fetched > most);
+            let most = median(self.yields.values().map(PatternYield::evidence).collect());
+            self.yields.retain(|_, it| it.evidence() > most);
         }
         let mut size = self.size();
         while size > SITE_BYTES {
-            let Some(url) = self.forget_page().or_else(|| Some(self.redirects.pop_front()?.url))
-            else {
+            let before = self.url_bytes;
+            if !self.forget_page() && self.take_redirect(0).is_none() {
                 break;
-            };
-            size -= url.len();
+            }
+            size -= before - self.url_bytes;
         }
         size
     }
 
-    /// The parts of a URL, without the name of an index page, the ending of a file and the slash at the end if these make no difference.
-    fn parts_of<'a>(&self, url: &'a Url) -> Parts<'a> {
-        let mut parts = Parts::of(url).with_kind();
+    /// The parts of a URL with the kind of page, and without the name of an index page, the ending of a file and the slash at the end if these make no difference.
+    fn spelt<'a>(&self, parts: Parts<'a>) -> Parts<'a> {
+        let mut parts = parts.with_kind();
         for (candidate, spelling) in
             [(INDEX, Spelling::Index), (SLASH, Spelling::Slash), (ENDING, Spelling::Ending)]
         {
@@ -210,17 +207,15 @@ impl Site {
 
     /// The candidates that this part makes no difference: anywhere, and a parameter on pages of this kind, or a segment after this word.
     fn plain_candidates(parts: &Parts<'_>, part: &Part<'_>) -> impl Iterator<Item = u32> + use<> {
-        iter::once(Self::candidate_of(parts, part)).chain(other_id(parts, part))
+        iter::once(Self::candidate_of(part)).chain(other_id(parts, part))
     }
 
     /// The candidate that this part makes no difference anywhere.
-    fn candidate_of(parts: &Parts<'_>, part: &Part<'_>) -> u32 {
+    fn candidate_of(part: &Part<'_>) -> u32 {
         match part.kind {
             PartKind::Host => candidate_id(&[8, hash(part.value, 0)]),
             PartKind::Parameter => candidate_id(&[1, hash(part.name, 0)]),
-            PartKind::Segment(place) => {
-                candidate_id(&[2, parts.prefixes[usize::from(place)], u64::from(place)])
-            }
+            PartKind::Segment(place) => candidate_id(&[2, part.prefix, u64::from(place)]),
         }
     }
 
@@ -248,7 +243,7 @@ impl Site {
         part_class: &PartClass<'_, '_>,
     ) -> [Option<(u32, Test)>; 4] {
         let part = part_class.part;
-        let plain = Self::candidate_of(parts, part);
+        let plain = Self::candidate_of(part);
         let tested = |it| (it, self.test_of(it, part));
         let place = match part.kind {
             PartKind::Parameter => {
@@ -259,8 +254,6 @@ impl Site {
             PartKind::Host => 0,
             PartKind::Segment(place) => u64::from(place) + 1,
         };
-        let prefix =
-            if place == 0 { 0 } else { parts.prefixes[usize::try_from(place).unwrap_or(1) - 1] };
         // Pages that differ from this one in another part: what came of leaving out this one there?
         let others = all.iter().filter(|other| other.bit != 0 && other.bit != part_class.bit);
         let class = self.classes.get(part_class.class).copied().unwrap_or_default();
@@ -290,8 +283,8 @@ impl Site {
         [
             other_id(parts, part).map(tested),
             Some(tested(plain)),
-            Some((candidate_id(&[3, place, prefix, state]), test)),
-            Some((candidate_id(&[4, place, prefix, state, next, hash(part.value, 0)]), test)),
+            Some((candidate_id(&[3, place, part.prefix, state]), test)),
+            Some((candidate_id(&[4, place, part.prefix, state, next, hash(part.value, 0)]), test)),
         ]
     }
 
@@ -357,13 +350,6 @@ impl Site {
     fn class(&mut self, key: u64) -> &mut Class {
         self.classes.entry(key)
     }
-}
-
-/// The parameters of a URL, by name.
-pub(super) fn parameters(url: &Url) -> impl Iterator<Item = u64> {
-    let parts = Parts::of(url);
-    let names: Vec<u64> = parts.parameters().map(|part| hash(part.name, 0)).collect();
-    names.into_iter()
 }
 
 /// Whether a value looks like an id.

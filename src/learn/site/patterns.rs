@@ -26,9 +26,8 @@ const BRANCHED: u32 = 64;
 
 impl Site {
     /// The patterns of a URL: its own first.
-    pub(in crate::learn) fn patterns(&mut self, url: &Url) -> Vec<Pattern> {
-        let parts = Parts::of(url);
-        let host = url.host_str().unwrap_or_default();
+    pub(in crate::learn) fn patterns(&mut self, parts: &Parts<'_>) -> Vec<Pattern> {
+        let host = parts.list[0].value;
         let name = hash(host, 1);
         if self.hosts.len() < MANY_HOSTS && !self.hosts.contains(&name) {
             self.hosts.push(name);
@@ -43,7 +42,7 @@ impl Site {
         let shown = if is_one_of_many { "*" } else { host };
         let repeats = parts.repeats_segments();
         let is_trap_shaped = repeats || parts.segments().count() > 10 || is_one_of_many;
-        let types = self.page_types(&parts);
+        let types = self.page_types(parts);
         let numbered = parts.numbered();
         let word = numbered.filter(|(_, hashes)| self.has_many_numbers(*hashes));
         let word = word.map_or("", |(word, _)| word);
@@ -63,9 +62,12 @@ impl Site {
         {
             all.push((format!("{shown}/{}/…", first.value), PatternKind::Broad));
         }
-        if let Some(view) = parts.view(&types).filter(|_| self.knows_path(&parts)) {
+        if let Some(view) = parts.view(&types).filter(|_| self.knows_path(parts)) {
             let has_ids = view.strip_prefix('*').is_some_and(|path| path.contains('*'));
             all.push((view, if has_ids { PatternKind::View } else { PatternKind::Path }));
+        }
+        if let Some(ending) = parts.ending() {
+            all.push((format!("*.{ending}"), PatternKind::Ending));
         }
         if is_one_of_many {
             all.push(("*/…".into(), PatternKind::TrapShaped));
@@ -96,9 +98,9 @@ impl Site {
     }
 
     /// Remembers the path of a URL with parameters.
-    pub(in crate::learn) fn remember_path(&mut self, url: &Url) {
-        if url.query().is_some() {
-            let path = self.path_key(&Parts::of(url));
+    pub(in crate::learn) fn remember_path(&mut self, parts: &Parts<'_>) {
+        if parts.url.query().is_some() {
+            let path = self.path_key(parts);
             self.class(path.rotate_left(37));
         }
     }
@@ -146,11 +148,11 @@ impl Site {
     }
 
     /// The branch of a pattern to which a URL belongs: those with the same value of the first segment that the pattern leaves open, as of a version.
-    pub(super) fn branch<'a>(&self, url: &'a Url, pattern: u32) -> Option<(u32, &'a str)> {
+    pub(super) fn branch<'a>(&self, parts: &Parts<'a>, pattern: u32) -> Option<(u32, &'a str)> {
         if self.yields.get(&pattern)?.fetched < BRANCHED {
             return None;
         }
-        let segments = || url.path().split('/').skip(1);
+        let segments = || parts.url.path().split('/').skip(1);
         let is_literal = segments().next().is_some_and(|it| text_kind(it) == TextKind::Word);
         let place = usize::from(is_literal);
         let value = segments().nth(place)?;
@@ -161,16 +163,20 @@ impl Site {
     /// Counts a page for a pattern, and for its branch if the pattern is exact. Returns whether more of either is wanted than before.
     pub(in crate::learn) fn count_yield(
         &mut self,
-        url: &Url,
+        parts: &Parts<'_>,
         (pattern, kind): (u32, PatternKind),
         (yielded, text): (Yielded, u32),
         chain: Chain,
     ) -> bool {
-        let is_wanted = self.yields.entry(pattern).or_default().add(yielded, text, kind, chain);
+        let of_pattern = self.yields.entry(pattern).or_default();
+        if kind == PatternKind::Ending {
+            return of_pattern.add_file(yielded);
+        }
+        let is_wanted = of_pattern.add(yielded, text, kind, chain);
         if kind != PatternKind::Exact {
             return is_wanted;
         }
-        let Some((branch, value)) = self.branch(url, pattern) else { return is_wanted };
+        let Some((branch, value)) = self.branch(parts, pattern) else { return is_wanted };
         let branch = self.yields.entry(branch).or_default();
         let before = branch.still_yields();
         // Another version of a page has most of its sentences.
@@ -182,8 +188,8 @@ impl Site {
 
     /// Whether the branch of an exact pattern to which a URL belongs still yields. If the branch is new and a word, as the name of a project, it does if the
     /// pattern did; there is no end of numbers and ids.
-    pub(in crate::learn) fn is_in_open_branch(&self, url: &Url, pattern: u32) -> bool {
-        let Some((branch, value)) = self.branch(url, pattern) else { return false };
+    pub(in crate::learn) fn is_in_open_branch(&self, parts: &Parts<'_>, pattern: u32) -> bool {
+        let Some((branch, value)) = self.branch(parts, pattern) else { return false };
         let known = self.yields.get(&branch);
         if text_kind(value) == TextKind::Word && known.is_none_or(PatternYield::is_unknown) {
             return self.yields.get(&pattern).is_some_and(PatternYield::has_yielded);

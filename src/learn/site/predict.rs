@@ -1,7 +1,5 @@
 //! What is known of a URL before it is fetched.
 
-use url::Url;
-
 use super::{
     super::{
         parts::Parts,
@@ -26,8 +24,8 @@ pub(in crate::learn) enum Prediction {
 
 impl Site {
     /// What is known of a URL that was not fetched.
-    pub(in crate::learn) fn predict(&self, url: &Url) -> Prediction {
-        let parts = self.parts_of(url);
+    pub(in crate::learn) fn predict(&self, parts: &Parts<'_>) -> Prediction {
+        let parts = self.spelt(parts.clone());
         let key = self.reduced_key(&parts);
         // The same page is known with a part that this URL does not have, and that makes no difference.
         if parts.key == key
@@ -84,7 +82,7 @@ impl Site {
     fn known_by(&self, parts: &Parts<'_>, key: u64) -> Option<u32> {
         let rule_of = |part| Self::plain_candidates(parts, part).find(|it| self.is_accepted(*it));
         let left_out = || parts.list.iter().filter(|it| rule_of(*it).is_some());
-        let is_left_out = |it| left_out().any(|part| Self::candidate_of(parts, part) == it);
+        let is_left_out = |it| left_out().any(|part| Self::candidate_of(part) == it);
         let known = self.known_page(key, is_left_out)?;
         left_out().find_map(rule_of).or(Some(known).filter(|it| *it != 0))
     }

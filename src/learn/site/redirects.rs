@@ -23,7 +23,7 @@ const MAX_UNDECIDED: u16 = 8;
 /// A URL that redirects.
 #[derive(Debug)]
 pub(super) struct Redirect {
-    pub(super) url: Box<str>,
+    url: Box<str>,
     /// The key of the target.
     target: u64,
     /// Nothing else has led to the target.
@@ -43,7 +43,9 @@ impl Site {
             self.yields.entry(own).or_default().settle_redirect();
         }
         let to = page.to.filter(|_| page.yielded == Yielded::RedirectUndecided);
-        if to.is_some_and(|to| self.patterns(to).first().is_some_and(|it| it.number == own)) {
+        if to.is_some_and(|to| {
+            self.patterns(&Parts::of(to)).first().is_some_and(|it| it.number == own)
+        }) {
             self.yields.entry(own).or_default().record_undecided_redirect();
         }
     }
@@ -52,30 +54,28 @@ impl Site {
     /// first, and others wait for these.
     pub(in crate::learn) fn is_late(
         &self,
-        url: &Url,
+        parts: &Parts<'_>,
         of_pattern: &PatternYield,
         kind: PatternKind,
     ) -> bool {
-        let is_target = || {
-            let key = Parts::of(url).key;
-            self.redirects.iter().any(|it| it.target == key)
-        };
+        let is_target = || self.redirects.iter().any(|it| it.target == parts.key);
         let is_next = !kind.is_wide() && of_pattern.has_undecided_redirects(1) && is_target();
         !is_next && (of_pattern.has_undecided_redirects(MAX_UNDECIDED) || of_pattern.is_late(kind))
     }
 
     /// A URL redirects to one that differs in one parameter only, or is spelt otherwise: that makes no difference. Returns whether a rule was
     /// learnt by that. The text of the target says more if nothing else has led to it (`leads_on`).
-    pub(super) fn redirects(&mut self, url: &Url, to: &Url, leads_on: bool) -> bool {
-        let (parts, target) = (Parts::of(url), Parts::of(to));
+    pub(super) fn redirects(&mut self, parts: &Parts<'_>, to: &Url, leads_on: bool) -> bool {
+        let (url, target) = (parts.url, Parts::of(to));
         if url.as_str().len() <= RECENT_LENGTH {
             if self.redirects.len() >= REDIRECTS {
-                self.redirects.pop_front();
+                self.take_redirect(0);
             }
+            self.url_bytes += url.as_str().len();
             let url = url.as_str().into();
             self.redirects.push_back(Redirect { url, target: target.key, leads_on });
         }
-        if let Some(part) = respelt(&parts, &target) {
+        if let Some(part) = respelt(parts, &target) {
             return self.try_number(part.candidate_id(), EXPECTED, Repeats::Exactly, part);
         }
         let other = |part: &&Part<'_>| {
@@ -86,8 +86,14 @@ impl Site {
             })
         };
         let Some(part) = parts.parameters().find(other) else { return false };
-        let number = Self::candidate_of(&parts, part);
-        self.try_candidate(number, self.test_of(number, part), part, Repeats::Exactly, &parts)
+        let number = Self::candidate_of(part);
+        self.try_candidate(number, self.test_of(number, part), part, Repeats::Exactly, parts)
+    }
+
+    pub(super) fn take_redirect(&mut self, place: usize) -> Option<Redirect> {
+        let redirect = self.redirects.remove(place)?;
+        self.url_bytes -= redirect.url.len();
+        Some(redirect)
     }
 
     /// The URLs that redirect to a page have its text. If it is new and nothing else has led there, their last segments make a difference. Returns
@@ -95,9 +101,9 @@ impl Site {
     pub(super) fn remember_redirects(&mut self, target: u64, text: Text, is_new: bool) -> bool {
         let (mut key, mut changed) = (target, false);
         while let Some(place) = self.redirects.iter().rposition(|it| it.target == key) {
-            let Some(Redirect { url, leads_on, .. }) = self.redirects.remove(place) else { break };
+            let Some(Redirect { url, leads_on, .. }) = self.take_redirect(place) else { break };
             let Ok(url) = Url::parse(&url) else { break };
-            let parts = self.parts_of(&url);
+            let parts = self.spelt(Parts::of(&url));
             let reduced = self.reduced_key(&parts);
             if leads_on
                 && is_new

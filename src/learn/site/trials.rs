@@ -43,15 +43,15 @@ impl Outcome<'_, '_, '_> {
 
 impl Site {
     /// Tries rules by the text of a page, or by an answer without one. Returns whether a rule was learnt or revoked.
-    pub(in crate::learn) fn try_rules(&mut self, page: &Page<'_>) -> bool {
+    pub(in crate::learn) fn try_rules(&mut self, page: &Page<'_>, parts: &Parts<'_>) -> bool {
         let mut changed = page.text.is_some_and(|text| {
             let text = Text { group: text.max(1), hash: page.hash };
-            self.judged(page.url, text, page.yielded.is_new_text(), page.equals)
+            self.judged(parts, text, page.yielded.is_new_text(), page.equals)
         });
         let leads_on = page.yielded == Yielded::RedirectUndecided;
-        changed |= page.to.is_some_and(|to| self.redirects(page.url, to, leads_on));
+        changed |= page.to.is_some_and(|to| self.redirects(parts, to, leads_on));
         if matches!(page.yielded, Yielded::Nothing | Yielded::RedirectToKnown) {
-            changed |= self.gave_nothing(page.url, page.to);
+            changed |= self.gave_nothing(parts, page.to);
         }
         changed
     }
@@ -59,12 +59,13 @@ impl Site {
     /// A page was judged: its text has this number, and is exactly that of the page that it equals. Returns whether a rule was learnt or revoked.
     pub(in crate::learn) fn judged(
         &mut self,
-        url: &Url,
+        parts: &Parts<'_>,
         text: Text,
         is_new: bool,
         equals: Option<&Url>,
     ) -> bool {
-        let parts = self.parts_of(url);
+        let url = parts.url;
+        let parts = self.spelt(parts.clone());
         let key = self.reduced_key(&parts);
         let part_classes = self.part_classes(&parts, key);
         let mut changed = false;
@@ -93,7 +94,27 @@ impl Site {
         self.remember_versions(&part_classes, text.group);
         changed |= self.try_reduced(&parts, key, text, is_new);
         self.add_reduced(&parts, key, text);
-        for part_class in &part_classes {
+        self.enter(&part_classes, text, &outcomes);
+        changed |= self.try_spellings(&parts, key, text, is_new);
+        if !is_new {
+            self.suspect(&parts, text.group);
+        }
+        self.remember(url, text);
+        changed |= self.remember_redirects(parts.key, text, is_new);
+        if std::mem::take(&mut self.is_stale) {
+            self.rebuild();
+        }
+        changed
+    }
+
+    /// Enters a page into the classes of its parts, and what came of comparing it.
+    fn enter(
+        &mut self,
+        part_classes: &[PartClass<'_, '_>],
+        text: Text,
+        outcomes: &[Outcome<'_, '_, '_>],
+    ) {
+        for part_class in part_classes {
             let class = self.class(part_class.class);
             class.add(text, part_class.value);
             let of_others = outcomes.iter().map(|it| (it.part_class.bit, it.repeats));
@@ -105,16 +126,6 @@ impl Site {
                 }
             }
         }
-        changed |= self.try_spellings(&parts, key, text, is_new);
-        if !is_new {
-            self.suspect(&parts, text.group);
-        }
-        self.remember(url, text);
-        changed |= self.remember_redirects(parts.key, text, is_new);
-        if std::mem::take(&mut self.is_stale) {
-            self.rebuild();
-        }
-        changed
     }
 
     /// How a page compares with those that differ from it in one part only.
@@ -145,9 +156,9 @@ impl Site {
         is_new: bool,
         equals: Option<&Url>,
     ) -> Option<Repeats> {
-        self.known_page(*class, |it| it == Self::candidate_of(parts, part))?;
+        self.known_page(*class, |it| it == Self::candidate_of(part))?;
         let is_of_class = |equal: &Url| {
-            let equal = self.parts_of(equal);
+            let equal = self.spelt(Parts::of(equal));
             let key = self.reduced_key(&equal);
             let other = equal.parameters().find(|it| it.name == part.name);
             other.map_or(key, |it| Parts::without(key, it)) == *class
@@ -174,14 +185,14 @@ impl Site {
         }
         let Outcome { part_class, class, repeats } = *outcome;
         let part = part_class.part;
-        let last = parts.segments().filter(|it| !it.value.is_empty()).last();
+        let last = parts.segments().rfind(|it| !it.value.is_empty());
         let is_last = last.is_some_and(|it| it.is_same(part));
         // One text under very many values is an error page rather than a part that makes no difference.
         if repeats.is_success() && is_last && class.members >= MAX_TRIALS {
             return false;
         }
         let mut changed = false;
-        let plain = Self::candidate_of(parts, part);
+        let plain = Self::candidate_of(part);
         let candidates = self.candidates_of(parts, all, part_class);
         // What lies between two versions is about one value at a time.
         let by_counterparts = candidates[2].filter(|_| !self.is_enclosed(part_class));
@@ -294,7 +305,7 @@ impl Site {
         self.known_pages.add(key, rule.unwrap_or(0));
         for part in &parts.list {
             if self.may_be_left_out(part) && !self.is_left_out(parts, part) {
-                self.known_pages.add(Parts::without(key, part), Self::candidate_of(parts, part));
+                self.known_pages.add(Parts::without(key, part), Self::candidate_of(part));
             }
         }
         // Pages with one more parameter differ from this one in that.
@@ -351,7 +362,8 @@ impl Site {
             {
                 let part = RulePart::Tail(u8::try_from(length).unwrap_or(u8::MAX));
                 let (number, before) = (part.candidate_id(), parts.segments().count() - length);
-                let value = (parts.prefixes[before] >> 48) as u16;
+                let last = parts.segments().nth(before);
+                let value = last.map_or(0, |it| (it.prefix >> 48) as u16);
                 // Versions of a page are equally deep; paths that grow have as many as they like.
                 let members = if known.differs(depth) { 0 } else { known.members };
                 if !repeats.is_success() || self.speaks_for_all(number, members, value) {
@@ -379,8 +391,8 @@ impl Site {
 
     /// A URL gave no text that a known page does not have: it redirects there, or is no page to be indexed. If the page without its last segment is known,
     /// that is a success for leaving out the segment. Returns whether a rule was learnt by that.
-    pub(super) fn gave_nothing(&mut self, url: &Url, to: Option<&Url>) -> bool {
-        let parts = self.parts_of(url);
+    pub(super) fn gave_nothing(&mut self, parts: &Parts<'_>, to: Option<&Url>) -> bool {
+        let parts = self.spelt(parts.clone());
         let key = self.reduced_key(&parts);
         let Some((word, Some(_))) = self.without_last_word(&parts, key) else { return false };
         // A redirect that keeps the segment, as to another host, says nothing of it.
@@ -415,15 +427,15 @@ impl Site {
         if self.recent.len() >= RECENT {
             self.forget_page();
         }
-        self.recent_bytes += url.as_str().len();
+        self.url_bytes += url.as_str().len();
         self.recent.push_back((url.as_str().into(), text));
     }
 
-    /// Forgets the URL of the oldest page, and returns it.
-    pub(super) fn forget_page(&mut self) -> Option<Box<str>> {
-        let (url, _) = self.recent.pop_front()?;
-        self.recent_bytes -= url.len();
-        Some(url)
+    /// Forgets the URL of the oldest page, if there is one.
+    pub(super) fn forget_page(&mut self) -> bool {
+        let oldest = self.recent.pop_front();
+        self.url_bytes -= oldest.as_ref().map_or(0, |(url, _)| url.len());
+        oldest.is_some()
     }
 
     /// Computes the keys of the last pages again.
@@ -433,7 +445,9 @@ impl Site {
         let recent = std::mem::take(&mut self.recent);
         for (url, text) in &recent {
             let Ok(url) = Url::parse(url) else { continue };
-            let parts = self.parts_of(&url);
+            let parts = Parts::of(&url);
+            let own = parts.key;
+            let parts = self.spelt(parts);
             let key = self.reduced_key(&parts);
             if !self.suspects.is_empty() {
                 let (suspects, class) = self.suspects_of(&parts, key);
@@ -442,7 +456,7 @@ impl Site {
                 class.add(*text, 0);
                 class.suspects |= bits;
             }
-            if key == Parts::of(&url).key {
+            if key == own {
                 continue;
             }
             self.add(&parts, key, *text);

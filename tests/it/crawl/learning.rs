@@ -1,5 +1,10 @@
 //! What is learnt of a site: URLs that repeat known pages are deferred, traps end, and no page is lost.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
 use pagesieve::{
     crawl::{Links, PastRun, Plan, Policy, Store},
     learn::Rule,
@@ -170,6 +175,36 @@ fn a_wrong_rule_of_the_configuration_is_revoked_and_no_page_is_lost() {
 }
 
 #[test]
+fn very_many_deferred_urls_are_queued_again_part_by_part() {
+    // The last segment makes no difference when the site is crawled first.
+    let makes_a_difference = Arc::new(AtomicBool::new(false));
+    let differs = Arc::clone(&makes_a_difference);
+    let page = move |path: &str| {
+        if path == "/" {
+            return Some(linked("list", (0..6_000).map(|number| format!("/page/{number}"))));
+        }
+        let number: u64 = path.strip_prefix("/page/")?.parse().ok()?;
+        let number = if differs.load(Ordering::Relaxed) { number } else { 0 };
+        Some(linked(&format!("page {number}"), []))
+    };
+    let site =
+        Site::answering(move |request: &Request, _| answer(page(&request.path)), &["a.test/"])
+            .planned(learn)
+            .planned(|plan| plan.learn.rules = vec![rule("\"segment\": \"/page/*\"")]);
+    let before = site.run();
+    assert!(before.counts.skipped[&Reason::Rule] > 5_800, "{:?}", before.counts);
+    makes_a_difference.store(true, Ordering::Relaxed);
+    let fetched = before.counts.fetched + 110;
+    let site = site.planned(|plan| {
+        plan.learn.rules.clear();
+        plan.crawl.max_pages = fetched;
+    });
+    let after = site.run();
+    assert_eq!((after.end, after.counts.fetched), (End::Budget, fetched));
+    assert_eq!(after.counts.skipped.get(&Reason::Rule), None);
+}
+
+#[test]
 fn a_seed_list_without_learning_defers_nothing() {
     let site = site_with_sessions().planned(|plan| {
         plan.learn.rules = vec![rule("\"parameter\": \"sid\"")];
@@ -217,6 +252,40 @@ fn rules_are_kept_between_runs_with_their_evidence() {
     let printed: Value = serde_json::from_str(&stdout(&printed.success())).unwrap();
     assert_eq!(printed[0]["args"], json!(["sid"]));
     assert_eq!(printed[0]["urlPattern"]["include"], json!(["a.test"]));
+}
+
+#[test]
+fn sentences_are_known_to_the_next_start() {
+    // Ten paragraphs of eighty, which articles have first: lists of articles show them in many arrangements.
+    let paragraphs = |numbers: &mut dyn Iterator<Item = u64>| -> String {
+        numbers
+            .map(|it| format!("<p>{}</p>", text(&format!("paragraph {}", it % 80), 20)))
+            .collect()
+    };
+    let pages = move |path: &str| {
+        if let Some(article) = path.strip_prefix("/article/") {
+            let article: u64 = article.parse().ok().filter(|it| *it < 80)?;
+            let links = [0, 1].map(|by| format!("<a href='/list?by={}'></a>", 2 * article + by));
+            return Some(paragraphs(&mut (article..=article)) + &links.concat());
+        }
+        if let Some(by) = path.strip_prefix("/list?by=") {
+            let by: u64 = by.parse().ok()?;
+            let next = format!("<a href='/list?by={}'></a>", by + 160);
+            return Some(paragraphs(&mut (0..10).map(|it| by * 3 + it * (by % 7 + 1))) + &next);
+        }
+        (path == "/").then(|| linked("start", (0..80).map(|to| format!("/article/{to}"))))
+    };
+    let site =
+        Site::answering(move |request: &Request, _| answer(pages(&request.path)), &["a.test/"])
+            .planned(|plan| {
+                learn(plan);
+                plan.crawl.max_pages = 81;
+            });
+    assert_eq!(site.run().counts.unique, 81);
+    let site = site.planned(|plan| plan.crawl.max_pages = 1_000);
+    assert_eq!(site.run().end, End::Done);
+    let lists = site.server.requests().iter().filter(|it| it.path.contains("by=")).count();
+    assert!((20..60).contains(&lists), "{lists}");
 }
 
 #[test]
