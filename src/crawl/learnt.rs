@@ -5,20 +5,24 @@ use std::collections::HashSet;
 use crate::{
     learn::{Known, Learner, LearntRule, Page, Yielded},
     page::{DocId, NormalUrl},
-    state::{State, StateError, is_of_another_run},
+    state::{State, StateError, UrlRow, UrlState, is_of_another_run},
 };
 
 /// The last pages of earlier starts that a start remembers. Those that are not part of what was kept are learnt from again.
 const REPLAYED: u64 = 100_000;
-
-/// The name of the single value that has the sentences that were seen.
-const SENTENCES: &str = "sentences";
 
 /// Reads what is kept of a site.
 fn read(state: &State, site: &str) -> Result<Option<Known>, StateError> {
     let known = state.learnt(site)?;
     let known = known.map(|json| serde_json::from_str(&json)).transpose();
     known.map_err(|_| StateError::Damaged("what was learnt of a site cannot be read"))
+}
+
+/// What speaks for deferring a URL that is deferred, as of the last time that it was kept.
+pub(super) fn evidence(state: &State, row: &UrlRow) -> Result<Option<String>, StateError> {
+    let (UrlState::Skipped(reason), Some(why)) = (row.state, &row.detail) else { return Ok(None) };
+    let known = if reason.is_learnt() { read(state, row.url.site())? } else { None };
+    Ok(known.and_then(|known| known.evidence(why)))
 }
 
 /// Brings the learner to where an earlier start of the run stopped. Nothing is written.
@@ -28,7 +32,7 @@ pub(super) fn restore(state: &State, learner: &mut Learner) -> Result<(), StateE
     if let Some(known) = read(state, "")? {
         learner.restore("", known);
     }
-    if let Some(sentences) = state.meta::<Vec<u8>>(SENTENCES)? {
+    if let Some(sentences) = state.sentences()? {
         learner.restore_sentences(&sentences);
     }
     // A page that has changed is no trial: it was learnt from when it was judged first.
@@ -74,7 +78,7 @@ pub(super) fn recall(state: &State, learner: &mut Learner, site: &str) -> Result
 pub(super) fn keep(state: &State, learner: &mut Learner, all: bool) -> Result<(), StateError> {
     let unsaved = learner.take_unsaved(all);
     if let Some(sentences) = unsaved.sentences {
-        state.set_meta(SENTENCES, sentences)?;
+        state.keep_sentences(&sentences)?;
     }
     for (site, known) in unsaved.sites {
         let known = serde_json::to_string(&known).expect("numbers and names are JSON");

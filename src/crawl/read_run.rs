@@ -51,6 +51,8 @@ pub struct UrlExplanation {
     pub seed: Option<String>,
     /// The URL on which it was found first.
     pub referrer: Option<String>,
+    /// What speaks for deferring it, in words, if it is deferred by what was learnt: as of the last time that this was kept.
+    pub evidence: Option<String>,
     /// Why its host is suspended, if it is.
     pub suspended: Option<String>,
     /// The judged document, if it was judged.
@@ -221,6 +223,7 @@ impl PastRun {
         });
         Ok(Some(UrlExplanation {
             revisits,
+            evidence: learnt::evidence(state, &url)?,
             seed: url.seed.and_then(|seed| seeds.into_iter().nth(seed)),
             referrer: referrer.map(|row| row.url.to_string()),
             suspended: suspended.map(|host| host.to_string()),

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     pattern_yield::PatternYield,
     rule::Rule,
-    site::{Candidate, Site},
+    site::{Candidate, Site, pattern_id},
     trial::Trial,
 };
 use crate::page::DocId;
@@ -86,6 +86,23 @@ impl Known {
         site.candidates = self.candidates.into_iter().collect();
         site.yields = self.yields.into_iter().collect();
         site
+    }
+
+    /// What speaks for deferring a URL, by the rule or the pattern that is named as the reason.
+    pub(crate) fn evidence(&self, why: &str) -> Option<String> {
+        let of_pattern = |is_wide| {
+            let number = pattern_id(why, is_wide);
+            self.yields.iter().find(|(known, _)| *known == number).map(|(_, it)| it.to_string())
+        };
+        let is_it = |it: &&Candidate| it.part.as_ref().is_some_and(|part| part.reason() == why);
+        let of_rule = || {
+            let Trial { n, failures, .. } =
+                self.candidates.iter().map(|it| &it.1).find(is_it)?.trial;
+            Some(format!(
+                "{n} pages were compared with one that differs in this only; {failures} of them had another text"
+            ))
+        };
+        of_pattern(false).or_else(|| of_pattern(true)).or_else(of_rule)
     }
 
     /// The rules among it, of this site.

@@ -38,8 +38,8 @@ pub(crate) use rule::PART_KEYS;
 pub use rule::{Counterparts, Only, Rule, RulePart};
 use sentences::Sentences;
 pub(crate) use sentences::link_lines;
-use site::{Pattern, Prediction, Site, Text};
-use trial::{CAREFUL, Repeats, Trial, upper_bound};
+use site::{Candidate, Pattern, Prediction, Site, Text};
+use trial::{CAREFUL, Repeats, Trial};
 
 /// Parameters that are counted for all sites.
 const PARAMETERS: usize = 1 << 14;
@@ -48,9 +48,10 @@ const MAX_BYTES: usize = 64 << 20;
 /// One in this many of the URLs that a rule defers is fetched all the same, up to [`FULL_RATE_SAMPLES`] of them, and then one in 64 times as many.
 const SAMPLE_ONE_IN: u64 = 50;
 const FULL_RATE_SAMPLES: u32 = 20;
-/// What is known of a site is saved after this many of its pages, and what is known of all sites together after this many of all.
+/// What is known of a site is saved after this many of its pages, and what is known of parameters and which sentences were seen after this many of all.
 const SAVED: u32 = 256;
 const SAVED_OF_ALL: u64 = 4_096;
+const SAVED_SENTENCES: u64 = 65_536;
 /// The name under which what is known of all sites together is saved.
 const ALL: &str = "";
 
@@ -159,7 +160,7 @@ impl Page<'_> {
     }
 }
 
-/// What a deferred URL is expected to have.
+/// What a deferred or queued URL is expected to have.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Estimate {
     /// Its pattern.
@@ -198,9 +199,11 @@ pub(crate) struct Learner {
     unsaved: HashSet<Box<str>>,
     /// The rules that were accepted or revoked.
     changed_rules: Vec<LearntRule>,
-    /// Up to which document the trials of parameters on all sites were restored, and what is known of all sites is saved.
+    /// Up to which document the trials of parameters on all sites were restored, and are saved.
     through: DocId,
     saved: DocId,
+    /// The same of the sentences.
+    saved_sentences: DocId,
     /// The last document.
     last: DocId,
     sentences: Sentences,
@@ -229,6 +232,7 @@ impl Learner {
             changed_rules: Vec::new(),
             through: DocId(0),
             saved: DocId(0),
+            saved_sentences: DocId(0),
             last: DocId(0),
             sentences: Sentences::default(),
             clock: 0,
@@ -423,11 +427,8 @@ impl Learner {
                 SAMPLE_ONE_IN
             };
             if !chance.is_multiple_of(sampled) {
-                let part = candidate.part.as_ref().map(ToString::to_string).unwrap_or_default();
-                return Placement::Deferred(
-                    DeferReason::Rule,
-                    format!("{part} makes no difference"),
-                );
+                let reason = candidate.part.as_ref().map(|it| it.reason()).unwrap_or_default();
+                return Placement::Deferred(DeferReason::Rule, reason);
             }
         }
         let (mut late, mut is_known, mut is_open) = (None, false, false);
@@ -555,16 +556,18 @@ impl Learner {
                 sites.push((name, Known::of(site)));
             }
         }
-        let is_due = self.last.0 - self.saved.0.min(self.last.0) >= SAVED_OF_ALL;
-        if !(is_due || all && self.last > self.saved) {
-            return Unsaved { sites, sentences: None };
-        }
-        self.saved = self.last;
-        if !self.parameters.is_empty() {
+        let last = self.last;
+        let is_due = |saved: DocId, most| last > saved && (all || last.0 - saved.0 >= most);
+        if is_due(self.saved, SAVED_OF_ALL) && !self.parameters.is_empty() {
             let parameters = self.parameters.iter().map(|(name, trial)| (*name, *trial));
-            sites.push((ALL.into(), Known::of_all(self.last, parameters)));
+            sites.push((ALL.into(), Known::of_all(last, parameters)));
+            self.saved = last;
         }
-        Unsaved { sites, sentences: Some(self.sentences.to_bytes()) }
+        let sentences = is_due(self.saved_sentences, SAVED_SENTENCES).then(|| {
+            self.saved_sentences = last;
+            self.sentences.to_bytes()
+        });
+        Unsaved { sites, sentences }
     }
 
     /// Whether sites were forgotten, and what was known of them is to be kept.
@@ -572,24 +575,32 @@ impl Learner {
         !self.evicted.is_empty()
     }
 
-    /// What a deferred URL is expected to have.
-    pub(crate) fn estimate(&mut self, url: &Url, site: &str) -> Estimate {
+    /// What a deferred or a queued URL is expected to have.
+    pub(crate) fn estimate(&mut self, url: &Url, site: &str, is_deferred: bool) -> Estimate {
         let site = self.site(site);
         let parts = Parts::of(url);
         let patterns = site.patterns(&parts);
         let pattern = patterns.first().map(|it| it.text.clone()).unwrap_or_default();
-        if let Prediction::Repeats(rule) = site.predict(&parts) {
-            let trial = site.candidates[&rule].trial;
+        let candidate = match site.predict(&parts) {
+            Prediction::Repeats(rule) => site.candidates.get(&rule),
+            Prediction::Perhaps(candidate, _) if !is_deferred => site.candidates.get(&candidate),
+            Prediction::Perhaps(..) | Prediction::Open => None,
+        };
+        if let Some(Candidate { trial, .. }) = candidate {
             let (new, new_at_most) = (trial.failure_rate().into(), trial.failure_rate_bound());
             return Estimate { pattern, new, new_at_most, rearranged: 0.0 };
         }
-        let yields =
-            || patterns.iter().filter_map(|it| Some((it.kind, site.yields.get(&it.number)?)));
-        let closed = yields().max_by_key(|(kind, it)| it.sample_interval(*kind));
-        let new = closed.map_or(0.5, |(_, it)| f64::from(it.estimate()));
-        let bound = closed.map_or(1.0, |(_, it)| upper_bound(it.misses(), 0));
+        let mut yields =
+            patterns.iter().filter_map(|it| Some((it.kind, site.yields.get(&it.number)?)));
         // Wider patterns do not count pages that repeat others.
-        let rearranged = yields().next().map_or(0.0, |(_, it)| it.rearranged());
+        let rearranged = yields.clone().next().map_or(0.0, |(_, it)| it.rearranged());
+        let by = if is_deferred {
+            yields.max_by_key(|(kind, it)| it.sample_interval(*kind))
+        } else {
+            yields.next()
+        };
+        let new = by.map_or(0.5, |(_, it)| f64::from(it.estimate()));
+        let bound = by.map_or(1.0, |(_, it)| it.estimate_bound(is_deferred));
         Estimate { pattern, new, new_at_most: bound.max(new), rearranged }
     }
 }

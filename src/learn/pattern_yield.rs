@@ -1,8 +1,10 @@
 //! The yield of a URL pattern: how many of its URLs to request.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
-use super::Yielded;
+use super::{Yielded, trial::upper_bound};
 
 /// Points of a pattern after which fewer of its pages are asked for: 150 repeats in a row.
 const FULL_POINTS: u32 = 150 * KNOWN_TEXT_POINTS;
@@ -100,6 +102,21 @@ pub(super) struct Chain {
     pub(super) from_known: bool,
     /// Whether the page leads back there.
     pub(super) is_mutual: bool,
+}
+
+/// For a reader who asks why a URL is deferred.
+impl fmt::Display for PatternYield {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { fetched, new, known_sentences, misses, .. } = self;
+        if *fetched == 0 {
+            return write!(f, "none of {misses} was a page");
+        }
+        write!(f, "{fetched} requests gave {new} new texts")?;
+        if *known_sentences > 0 {
+            write!(f, ", and {known_sentences} whose sentences are all known")?;
+        }
+        write!(f, "; the last {misses} gave none")
+    }
 }
 
 /// What the pages of a pattern yielded.
@@ -392,9 +409,10 @@ impl PatternYield {
         self.fetched.max(self.misses)
     }
 
-    /// Pages since the last new text.
-    pub(super) fn misses(&self) -> u64 {
-        self.misses.into()
+    /// The upper bound of the same, 95 % sure: of a pattern that has ended, by the pages since the last new text, otherwise by all.
+    pub(super) fn estimate_bound(&self, has_ended: bool) -> f64 {
+        let (pages, new) = if has_ended { (self.misses, 0) } else { (self.fetched, self.new) };
+        upper_bound(pages.into(), new.into())
     }
 }
 

@@ -176,6 +176,11 @@ pub(super) fn other_id(parts: &Parts<'_>, part: &Part<'_>) -> Option<u32> {
 }
 
 impl RulePart {
+    /// Why a URL is deferred by it.
+    pub(super) fn reason(&self) -> String {
+        format!("{self} makes no difference")
+    }
+
     /// This part, on all URLs.
     pub(super) fn plain(part: &Part<'_>, parts: &Parts<'_>) -> Self {
         match part.kind {

@@ -362,7 +362,8 @@ impl Builder {
         let lost =
             state.meta::<i64>("lost")?.and_then(|it| u64::try_from(it).ok()).unwrap_or_default();
         warnings.extend((lost > 0).then_some(Warning::Lost { lines: lost }));
-        warnings.extend(Warning::of_learnt(&run.learnt));
+        warnings.extend(Warning::of_queued(run.end, &run.learnt));
+        warnings.extend(Warning::of_deferred(&run.learnt));
         warnings.extend(Warning::of_unstored(keeps, self.unstored));
         let (pages, first) = self.needs_scripts;
         if pages > 0 {

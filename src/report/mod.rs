@@ -91,6 +91,9 @@ pub struct Learnt {
     pub rules: Vec<RuleReport>,
     /// The deferred URLs by pattern, those with the most URLs first; after 1,000 patterns, the others together.
     pub deferred: Vec<DeferredUrls>,
+    /// The same of the URLs that were still queued when the run stopped, by a sample if they are many.
+    #[serde(default)]
+    pub queued: Vec<DeferredUrls>,
 }
 
 /// A part of URLs that makes no difference to the page.
@@ -112,14 +115,14 @@ pub struct RuleReport {
     pub imported: bool,
 }
 
-/// URLs of one pattern that are deferred.
+/// URLs of one pattern that are deferred or queued.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeferredUrls {
     /// The pattern.
     pub pattern: String,
-    /// By a rule, or by yield.
+    /// By a rule, by yield, or still queued (`pending`).
     pub by: Reason,
-    /// The rule, or the pattern that gives little.
+    /// The rule, or the pattern that gives little; empty if they are queued.
     pub why: String,
     /// Their number.
     pub urls: u64,
@@ -133,6 +136,23 @@ pub struct DeferredUrls {
 }
 
 impl DeferredUrls {
+    /// As many times more, of which these are a sample.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        clippy::cast_sign_loss,
+        reason = "an estimate"
+    )]
+    pub(crate) fn times(self, more: f64) -> Self {
+        Self {
+            urls: (self.urls as f64 * more).round() as u64,
+            new: self.new * more,
+            new_at_most: self.new_at_most * more,
+            rearranged: self.rearranged * more,
+            ..self
+        }
+    }
+
     /// Adds other URLs.
     pub(crate) fn add(&mut self, other: &Self) {
         self.urls += other.urls;

@@ -9,7 +9,7 @@ use crate::{
     index::Audit,
     page::thousands,
     report::{
-        Counts, End, Host, Learnt, counted,
+        Counts, DeferredUrls, End, Host, Learnt, counted,
         render::{minute, shown},
     },
     state::{Reason, SkipCause, StateError, UrlRow},
@@ -98,6 +98,17 @@ pub enum Warning {
         new_at_most: u64,
         /// How many more are estimated to have known sentences in another order.
         #[serde(default)]
+        rearranged: u64,
+    },
+    /// The budget is spent, and URLs are still queued.
+    Queued {
+        /// Their number.
+        urls: u64,
+        /// How many of them are estimated to have a new text.
+        new: u64,
+        /// At most this many, 95 % sure.
+        new_at_most: u64,
+        /// How many more are estimated to have known sentences in another order.
         rearranged: u64,
     },
     /// Lines were lost by damage to the output files.
@@ -224,14 +235,16 @@ impl Warning {
     }
 
     /// Warns of URLs that are deferred by what was learnt.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an estimate")]
-    pub(super) fn of_learnt(learnt: &Learnt) -> Option<Self> {
-        let urls = learnt.deferred.iter().map(|it| it.urls).sum();
-        let new = learnt.deferred.iter().map(|it| it.new).sum::<f64>().round() as u64;
-        let new_at_most =
-            learnt.deferred.iter().map(|it| it.new_at_most).sum::<f64>().ceil() as u64;
-        let rearranged = learnt.deferred.iter().map(|it| it.rearranged).sum::<f64>().round() as u64;
+    pub(super) fn of_deferred(learnt: &Learnt) -> Option<Self> {
+        let (urls, [new, new_at_most, rearranged]) = summed(&learnt.deferred);
         (urls > 0).then_some(Self::Deferred { urls, new, new_at_most, rearranged })
+    }
+
+    /// Warns of URLs that are queued when the budget is spent.
+    pub(super) fn of_queued(end: End, learnt: &Learnt) -> Option<Self> {
+        let (urls, [new, new_at_most, rearranged]) = summed(&learnt.queued);
+        let queued = Self::Queued { urls, new, new_at_most, rearranged };
+        (end == End::Budget && urls > 0).then_some(queued)
     }
 
     pub(super) fn of_host(host: &Host) -> Option<Self> {
@@ -291,19 +304,16 @@ impl fmt::Display for Warning {
             Self::Deferred { urls, new, new_at_most, rearranged } => {
                 deferred(f, *urls, [*new, *new_at_most, *rearranged])
             }
+            Self::Queued { urls, new, new_at_most, rearranged } => {
+                queued(f, *urls, [*new, *new_at_most, *rearranged])
+            }
             Self::Lost { lines } => write!(
                 f,
                 "{} of pages.jsonl and duplicates.jsonl were lost by damage, and all counts include them. `pagesieve repair` has named \
                  their URLs; if you need the lines, restore a backup.",
                 counted(*lines, "line"),
             ),
-            Self::Scripts { pages, example } => write!(
-                f,
-                "{} without text of their own until scripts run, such as {}. pagesieve runs no JavaScript, so their texts and links are \
-                 missing. Look for a sitemap, a feed or a version without scripts, and name it in [[seeds]].",
-                counted(*pages, "page"),
-                shown(example, 500),
-            ),
+            Self::Scripts { pages, example } => scripts(f, *pages, example),
             Self::Mirror { host, pages, duplicates } => mirror(f, host, *pages, *duplicates),
             Self::ManyDuplicates { url, duplicates } => write!(
                 f,
@@ -314,6 +324,29 @@ impl fmt::Display for Warning {
             ),
         }
     }
+}
+
+/// How many URLs these are, and how many of them are estimated to have a new text, at most, and rearranged.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an estimate")]
+fn summed(groups: &[DeferredUrls]) -> (u64, [u64; 3]) {
+    let sum = |of: fn(&DeferredUrls) -> f64| groups.iter().map(of).sum::<f64>();
+    let estimates = [
+        sum(|it| it.new).round() as u64,
+        sum(|it| it.new_at_most).ceil() as u64,
+        sum(|it| it.rearranged).round() as u64,
+    ];
+    (groups.iter().map(|it| it.urls).sum(), estimates)
+}
+
+/// Says that pages need scripts.
+fn scripts(f: &mut fmt::Formatter<'_>, pages: u64, example: &str) -> fmt::Result {
+    write!(
+        f,
+        "{} without text of their own until scripts run, such as {}. pagesieve runs no JavaScript, so their texts and links are \
+                 missing. Look for a sitemap, a feed or a version without scripts, and name it in [[seeds]].",
+        counted(pages, "page"),
+        shown(example, 500),
+    )
 }
 
 /// Says that a host repeats others.
@@ -332,26 +365,29 @@ fn mirror(f: &mut fmt::Formatter<'_>, host: &str, pages: u64, duplicates: u64) -
 const NO_SEED: &str = "There was nothing to fetch: no seed names a URL. Check [[seeds]] in the configuration and the seed files.";
 
 /// Says what is deferred by what was learnt.
-fn deferred(
-    f: &mut fmt::Formatter<'_>,
-    urls: u64,
-    [new, new_at_most, rearranged]: [u64; 3],
-) -> fmt::Result {
-    write!(
-        f,
-        "Deferred by what was learnt: {}. About {} of them have a new text, at most {} (95 % confidence). ",
-        counted(urls, "URL"),
-        thousands(new),
-        thousands(new_at_most),
-    )?;
-    if rearranged > 0 {
-        write!(
-            f,
-            "About {} more have sentences of known pages in another arrangement. ",
-            thousands(rearranged)
-        )?;
-    }
+fn deferred(f: &mut fmt::Formatter<'_>, urls: u64, estimates: [u64; 3]) -> fmt::Result {
+    write!(f, "Deferred by what was learnt: {}. ", counted(urls, "URL"))?;
+    expected(f, estimates)?;
     f.write_str(next_step(Reason::Rule, None))
+}
+
+/// Says what is queued when the budget is spent.
+fn queued(f: &mut fmt::Formatter<'_>, urls: u64, estimates: [u64; 3]) -> fmt::Result {
+    let are = if urls == 1 { "is" } else { "are" };
+    write!(f, "The budget is spent, and {} {are} still queued. ", counted(urls, "URL"))?;
+    expected(f, estimates)?;
+    f.write_str(next_step(Reason::Budget, None))
+}
+
+/// Says how many of some URLs are expected to have a new text.
+fn expected(f: &mut fmt::Formatter<'_>, [new, new_at_most, rearranged]: [u64; 3]) -> fmt::Result {
+    let (new, most) = (thousands(new), thousands(new_at_most));
+    write!(f, "About {new} of them have a new text, at most {most} (95 % confidence). ")?;
+    if rearranged > 0 {
+        let more = thousands(rearranged);
+        write!(f, "About {more} more have sentences of known pages in another arrangement. ")?;
+    }
+    Ok(())
 }
 
 /// Says that something failed that may pass.

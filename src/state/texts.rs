@@ -1,5 +1,5 @@
 //! Compressed texts: those of near duplicates that are not stored, so that it can be shown in what they differ from their matches; and what
-//! was learnt of sites, kept for later runs and while a site is not in memory. The learner says what it means.
+//! was learnt, kept for later runs and while a site is not in memory. The learner says what it means.
 
 use std::io::{self, Read, Write};
 
@@ -73,9 +73,9 @@ impl State {
     }
 }
 
-pub(super) fn compressed(text: &str) -> Vec<u8> {
+pub(super) fn compressed(text: impl AsRef<[u8]>) -> Vec<u8> {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
-    let written = encoder.write_all(text.as_bytes()).and_then(|()| encoder.finish());
+    let written = encoder.write_all(text.as_ref()).and_then(|()| encoder.finish());
     written.expect("memory takes what is written")
 }
 
@@ -89,7 +89,10 @@ pub(super) fn decompressed(packed: &[u8], most: u64) -> io::Result<String> {
 /// What is kept of a site has at most this many bytes.
 const MAX_UNPACKED: u64 = 64 << 20;
 
-const UNREADABLE: StateError = StateError::Damaged("what was learnt of a site cannot be read");
+/// The name of the single value that has the sentences that were seen.
+const SENTENCES: &str = "seen_sentences";
+
+const UNREADABLE: StateError = StateError::Damaged("what was learnt cannot be read");
 
 impl State {
     /// Keeps what was learnt of a site, in place of what was kept before.
@@ -98,6 +101,26 @@ impl State {
     /// If SQLite fails.
     pub(crate) fn keep_learnt(&self, site: &str, known: &str) -> Result<(), StateError> {
         self.execute("REPLACE INTO learnt VALUES (?, ?)", (site, compressed(known)))
+    }
+
+    /// Keeps the filter of the sentences that were seen. It is compressed, because most of it may be zeros: after a loss of power, a part of the log that was
+    /// not written would look as if a single byte of it was damaged.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn keep_sentences(&self, filter: &[u8]) -> Result<(), StateError> {
+        self.set_meta(SENTENCES, compressed(filter))
+    }
+
+    /// The filter of the sentences that were seen, if it is kept.
+    ///
+    /// # Errors
+    /// If SQLite fails, or it cannot be read.
+    pub(crate) fn sentences(&self) -> Result<Option<Vec<u8>>, StateError> {
+        let Some(packed) = self.meta::<Vec<u8>>(SENTENCES)? else { return Ok(None) };
+        let mut filter = Vec::new();
+        let read = ZlibDecoder::new(&*packed).take(MAX_UNPACKED).read_to_end(&mut filter);
+        read.map(|_| Some(filter)).map_err(|_| UNREADABLE)
     }
 
     /// What was learnt of a site, if something is kept.

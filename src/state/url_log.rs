@@ -382,6 +382,15 @@ impl UrlLog {
         urls.map(row).collect()
     }
 
+    /// How many URLs are queued, and some of them, at most `most`, evenly distributed in the order in which they were found.
+    pub(crate) fn sample_queued(&self, most: usize) -> (usize, Vec<UrlId>) {
+        let is_queued =
+            |id: &UrlId| self.known.get(*id).is_some_and(|(_, state)| state == UrlState::Queued);
+        let queued = || (0..=self.known.len()).map(|id| UrlId(id.into())).filter(is_queued);
+        let count = queued().count();
+        (count, queued().step_by(count.div_ceil(most).max(1)).collect())
+    }
+
     /// The row of a known URL.
     ///
     /// # Errors

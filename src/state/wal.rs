@@ -2,7 +2,7 @@
 //!
 //! SQLite reads it up to the first frame that does not match its checksum, and takes the rest for what was never committed. That is right
 //! after a loss of power. But each commit is synced before the next one is written, so a loss of power leaves parts of one commit only: if
-//! frames of another one follow, the log was damaged. So it was if a change of one byte makes the frame match.
+//! frames of another one follow, the log was damaged. So it was if a change of one byte makes the frame match, and the commit complete.
 //!
 //! The format: <https://sqlite.org/fileformat.html#the_write_ahead_log>.
 
@@ -83,7 +83,7 @@ impl Log {
         let mut rest = bytes[end..].chunks_exact(FRAME);
         let is_followed =
             rest.any(|frame| is_ours(frame) && word(frame, 4) != 0) && rest.any(is_ours);
-        if is_followed || restore_frame(header, sum, &mut bytes[end..].to_vec()) {
+        if is_followed || is_commit_but_for_a_byte(header, sum, bytes[end..].to_vec()) {
             log.damage = Some(end as u64..(end + FRAME) as u64);
         }
         (log, sum)
@@ -105,6 +105,19 @@ impl Log {
             }
         }
     }
+}
+
+/// Whether these frames are those of a commit, with one byte of the first one changed. A loss of power may leave a frame half written over one of an earlier log
+/// that has nearly the same page, but not all frames up to the end of the commit.
+fn is_commit_but_for_a_byte(header: &[u8], mut sum: Sum, mut frames: Vec<u8>) -> bool {
+    restore_frame(header, sum, &mut frames)
+        && frames
+            .chunks_exact(FRAME)
+            .map_while(|frame| {
+                sum = frame_sum(header, sum, frame)?;
+                Some(word(frame, 4) != 0)
+            })
+            .any(|is_last| is_last)
 }
 
 /// Restores the first of these frames if one byte of it was changed. Returns whether it did.

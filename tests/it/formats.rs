@@ -127,6 +127,7 @@ fn every_field_of_a_run_is_in_the_tables_and_every_field_in_the_tables_occurs() 
             new_at_most: 1.0,
             rearranged: 0.0,
         }],
+        "queued": [],
     });
     let kinds: Fields =
         warnings().iter().map(|warning| warning["kind"].as_str().unwrap().to_owned()).collect();
@@ -175,6 +176,7 @@ fn warnings() -> Vec<Value> {
         Warning::NotKept { duplicates: 1, key: name() },
         Warning::Missed { missed: 1, checked: 1 },
         Warning::Deferred { urls: 1, new: 0, new_at_most: 1, rearranged: 0 },
+        Warning::Queued { urls: 1, new: 0, new_at_most: 1, rearranged: 0 },
         Warning::Lost { lines: 1 },
         Warning::Mirror { host: name(), pages: 1, duplicates: 1 },
         Warning::Scripts { pages: 1, example: name() },

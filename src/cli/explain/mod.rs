@@ -128,9 +128,9 @@ fn write(out: &mut Out, explanation: &UrlExplanation, line: Option<&Stored>) -> 
 
 fn write_revisits(out: &mut Out, revisits: &Revisits) -> io::Result<()> {
     let Revisits { visits, changes, last, gone } = *revisits;
-    let asked = counted(visits, "time");
+    let [asked, changed] = [visits, changes].map(|count| counted(count, "time"));
     let last = jiff::Timestamp::from(last);
-    writeln!(out, "asked again     {asked}, last at {last}; it had changed {changes} of them")?;
+    writeln!(out, "asked again     {asked}, last at {last}; changed {changed}")?;
     match gone {
         Some(reason) => writeln!(out, "now             gone; {reason}: {}", reason.meaning()),
         None => Ok(()),
@@ -148,10 +148,10 @@ fn write_reason(out: &mut Out, explanation: &UrlExplanation, reason: Reason) -> 
     writeln!(out, "outcome         {outcome}")?;
     writeln!(out, "reason          {reason}: {}", reason.meaning())?;
     let suspended = explanation.suspended.as_deref().filter(|_| row.state == UrlState::Queued);
-    match suspended.or(row.detail.as_deref()) {
-        Some(detail) => writeln!(out, "detail          {detail}"),
-        None => Ok(()),
+    if let Some(detail) = suspended.or(row.detail.as_deref()) {
+        writeln!(out, "detail          {detail}")?;
     }
+    explanation.evidence.iter().try_for_each(|it| writeln!(out, "evidence        {it}"))
 }
 
 fn write_judgement(

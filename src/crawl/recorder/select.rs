@@ -26,6 +26,8 @@ const CHECK_INTERVAL: u32 = 100;
 /// So many of them at a time: the cost of a page does not depend on how many there are.
 const DEFERRED_AT_ONCE: u32 = 5_000;
 
+/// Of so many queued URLs, about, it is estimated what all have.
+const QUEUED_SAMPLE: usize = 5_000;
 /// Patterns of deferred URLs that a report has, and what it calls the others.
 const PATTERNS: usize = 1_000;
 const OTHERS: &str = "others";
@@ -347,17 +349,39 @@ impl Recorder {
             next = UrlId(last.id.0 + 1);
             for row in rows {
                 let UrlState::Skipped(by) = row.state else { continue };
-                self.recall(row.url.site())?;
-                let Estimate { pattern, new, new_at_most, rearranged } =
-                    self.selection.learner.estimate(row.url.as_url(), row.url.site());
-                let why = row.detail.unwrap_or_default();
-                add(
-                    &mut deferred,
-                    DeferredUrls { pattern, by, why, urls: 1, new, new_at_most, rearranged },
-                );
+                add(&mut deferred, self.estimate(row, by)?);
             }
         }
-        Ok(Learnt { rules, deferred: by_number(deferred) })
+        Ok(Learnt { rules, deferred: by_number(deferred), queued: self.summarise_queued()? })
+    }
+
+    /// What the queued URLs are expected to have, by pattern.
+    fn summarise_queued(&mut self) -> Result<Vec<DeferredUrls>, CrawlError> {
+        if !self.selection.learns {
+            return Ok(Vec::new());
+        }
+        let (count, sample) = self.urls.sample_queued(QUEUED_SAMPLE);
+        let mut groups = Groups::new();
+        for id in &sample {
+            if let Some(row) = self.state().url_by_id(*id)? {
+                add(&mut groups, self.estimate(row, Reason::Pending)?);
+            }
+        }
+        #[allow(clippy::cast_precision_loss, reason = "an estimate")]
+        let each = count as f64 / sample.len() as f64;
+        Ok(by_number(groups).into_iter().map(|group| group.times(each)).collect())
+    }
+
+    /// What a deferred or queued URL is expected to have.
+    fn estimate(&mut self, row: UrlRow, by: Reason) -> Result<DeferredUrls, CrawlError> {
+        self.recall(row.url.site())?;
+        let Estimate { pattern, new, new_at_most, rearranged } = self.selection.learner.estimate(
+            row.url.as_url(),
+            row.url.site(),
+            by != Reason::Pending,
+        );
+        let why = row.detail.unwrap_or_default();
+        Ok(DeferredUrls { pattern, by, why, urls: 1, new, new_at_most, rearranged })
     }
 
     /// Queues deferred URLs again that are wanted by now, of the sites of which more has been learnt: a part of them, or if nothing else is queued, until one

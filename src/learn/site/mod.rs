@@ -47,7 +47,7 @@ use crate::page::DocId;
 pub(super) use candidate::Candidate;
 use class::Class;
 pub(super) use class::Text;
-pub(super) use patterns::Pattern;
+pub(super) use patterns::{Pattern, pattern_id};
 pub(super) use predict::Prediction;
 use redirects::Redirect;
 

@@ -77,7 +77,7 @@ impl Site {
             (own, if is_trap_shaped { PatternKind::TrapShaped } else { PatternKind::Exact }),
         );
         let pattern = |(text, kind): (String, PatternKind)| Pattern {
-            number: candidate_id(&[6, hash(&text, 0), u64::from(kind.is_wide())]),
+            number: pattern_id(&text, kind.is_wide()),
             text,
             kind,
         };
@@ -196,6 +196,11 @@ impl Site {
         }
         known.is_some_and(PatternYield::still_yields)
     }
+}
+
+/// The number of a pattern.
+pub(in crate::learn) fn pattern_id(text: &str, is_wide: bool) -> u32 {
+    candidate_id(&[6, hash(text, 0), u64::from(is_wide)])
 }
 
 /// A pattern of URLs.

@@ -23,6 +23,15 @@ fn killed(directory: &TempDir) -> PathBuf {
     to
 }
 
+const FRAME: usize = 24 + 4_096;
+
+/// Where the last frames of the last two commits are.
+fn last_commits(log: &[u8]) -> [usize; 2] {
+    let is_commit = |at: &usize| log[at + 4..at + 8] != [0; 4];
+    let commits: Vec<_> = (32..log.len()).step_by(FRAME).filter(is_commit).collect();
+    *commits.last_chunk().unwrap()
+}
+
 fn rows(path: &Path) -> i64 {
     State::read(path)
         .unwrap()
@@ -76,13 +85,10 @@ fn a_damaged_log_is_found_and_restored() {
 
 #[test]
 fn a_commit_that_is_torn_by_a_loss_of_power_is_not_damage() {
-    const FRAME: usize = 24 + 4096;
     let directory = TempDir::new().unwrap();
     let path = killed(&directory);
     let log = fs::read(Log::path(&path)).unwrap();
-    let is_commit = |at: &usize| log[at + 4..at + 8] != [0; 4];
-    let commits: Vec<_> = (32..log.len()).step_by(FRAME).filter(is_commit).collect();
-    let [.., last_but_one, last] = commits[..] else { panic!("{commits:?}") };
+    let [last_but_one, last] = last_commits(&log);
     assert!(last > last_but_one + FRAME, "the last commit has several frames");
     let without = |at: usize| {
         let mut torn = log.clone();
@@ -127,4 +133,21 @@ fn who_reads_a_log_leaves_it_as_it_is() {
     drop(State::read(&path).unwrap());
     assert!(files() == before);
     assert_eq!(rows(&path), 120);
+}
+
+#[test]
+fn a_frame_that_was_half_written_over_nearly_the_same_page_is_no_damage() {
+    let directory = TempDir::new().unwrap();
+    let log = fs::read(Log::path(&killed(&directory))).unwrap();
+    let [before, last] = last_commits(&log).map(|at| at + FRAME);
+    assert!(last > before + FRAME, "the last commit has several frames");
+    // A loss of power left its first frame but for a byte, and no other.
+    let mut torn = log[..before + FRAME].to_vec();
+    torn[before + 4_000] ^= 64;
+    let parsed = Log::parse(&torn);
+    assert_eq!((parsed.committed, parsed.damage), (before as u64, None));
+    // With the others it is damage.
+    let mut damaged = log[..last].to_vec();
+    damaged[before + 4_000] ^= 64;
+    assert!(Log::parse(&damaged).damage.is_some());
 }

@@ -86,7 +86,7 @@ fn what_is_cut_or_of_another_length_is_refused() {
 
 #[test]
 fn of_a_text_that_is_too_long_no_more_is_read() {
-    let packed = compressed(&"\0".repeat(1 << 20));
+    let packed = compressed("\0".repeat(1 << 20));
     assert!(packed.len() < 8 << 10);
     for most in [0, 4000, (1 << 20) - 1] {
         assert_eq!(decompressed(&packed, most).unwrap_err().kind(), io::ErrorKind::FileTooLarge);

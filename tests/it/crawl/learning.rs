@@ -71,6 +71,11 @@ fn a_session_in_the_query_is_learnt_and_no_page_is_lost() {
     let past = PastRun::open(site.path()).unwrap();
     let explained = past.explain(line["url"].as_str().unwrap()).unwrap().unwrap();
     assert_eq!(explained.url.detail.as_deref(), Some("parameter sid makes no difference"));
+    let trials = report.learnt.rules[0].trials;
+    let evidence = format!(
+        "{trials} pages were compared with one that differs in this only; 0 of them had another text"
+    );
+    assert_eq!(explained.evidence, Some(evidence));
 
     drop(past);
     let before = site.server.requests().len();
@@ -129,6 +134,21 @@ fn an_endless_calendar_ends_and_a_list_of_240_pages_does_not() {
     assert_eq!((asked("/list"), asked("/item")), (241, 720));
     assert!(asked("/calendar") < 300, "{}", asked("/calendar"));
     assert!(report.counts.skipped[&Reason::LowYield] > 0);
+    let lines = site.skipped();
+    let line = lines.iter().find(|line| line["reason"] == "low_yield").unwrap();
+    let explain = || {
+        pagesieve()
+            .arg("explain")
+            .arg(line["url"].as_str().unwrap())
+            .arg("--run")
+            .arg(site.path())
+            .assert()
+    };
+    let explained = stdout(&explain().success());
+    let has_evidence = |line: &str| {
+        line.starts_with("evidence ") && line.contains(" requests gave 0 new texts, and ")
+    };
+    assert!(explained.lines().any(has_evidence), "{explained}");
 }
 
 /// A rule for the site of these tests.
@@ -202,6 +222,15 @@ fn very_many_deferred_urls_are_queued_again_part_by_part() {
     let after = site.run();
     assert_eq!((after.end, after.counts.fetched), (End::Budget, fetched));
     assert_eq!(after.counts.skipped.get(&Reason::Rule), None);
+    // What is still queued is estimated by a sample: half of the pages have had a new text.
+    let queued = &after.learnt.queued;
+    assert_eq!((queued.len(), queued[0].by), (1, Reason::Pending), "{queued:?}");
+    assert_eq!(queued[0].urls, after.counts.skipped[&Reason::Pending]);
+    assert!(queued[0].urls > 5_500 && queued[0].new > 2_500.0, "{queued:?}");
+    assert!(queued[0].new_at_most >= queued[0].new, "{queued:?}");
+    let is_warned =
+        |it: &Warning| matches!(it, Warning::Queued { urls, .. } if *urls == queued[0].urls);
+    assert!(after.warnings.iter().any(is_warned), "{:?}", after.warnings);
 }
 
 #[test]
