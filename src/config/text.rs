@@ -7,12 +7,14 @@ use std::{io, ops::Range, path::PathBuf, sync::LazyLock};
 
 use miette::{Diagnostic, LabeledSpan, NamedSource};
 use regex::Regex;
+use serde::Deserialize;
 use toml::{
-    Table, Value,
-    de::{DeTable, DeValue, Error},
+    Spanned, Table, Value,
+    de::{DeTable, DeValue, Error, ValueDeserializer},
 };
 
 use super::DEFAULT;
+use crate::learn::Rule;
 
 /// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error, Diagnostic)]
@@ -171,7 +173,8 @@ pub(super) fn explain(text: &Text, error: &Error) -> ConfigError {
         return text.invalid(Some(at), problem);
     }
     let path = path_in(table.get_ref(), at.start).unwrap_or_default();
-    text.invalid(Some(at), value_problem(message, &path))
+    let rule = (path == ["learn", "rules"]).then(|| wrong_rule(table.get_ref())).flatten();
+    text.invalid(Some(rule.unwrap_or(at)), value_problem(message, &path))
 }
 
 /// Explains text that is not TOML, at these bytes.
@@ -256,6 +259,15 @@ fn source_problem(table: &DeTable<'_>, message: &str) -> Option<(Range<usize>, P
             }
         }
     })
+}
+
+/// Finds the first rule that is not one: serde names the list of all.
+fn wrong_rule(table: &DeTable<'_>) -> Option<Range<usize>> {
+    let rules = table.get("learn")?.get_ref().get("rules")?.get_ref().as_array()?;
+    let is_wrong = |it: &&Spanned<DeValue<'_>>| {
+        Rule::deserialize(ValueDeserializer::from((*it).clone())).is_err()
+    };
+    rules.iter().find(is_wrong).map(Spanned::span)
 }
 
 /// Explains what serde reports about the key at `path`.

@@ -100,6 +100,10 @@ pub(crate) fn from_json(json: &str) -> Result<Imported, serde_json::Error> {
             why("its `args` are not a list");
             continue;
         };
+        if args.is_empty() {
+            why("it has no arguments, and only queryRemoval and subpathRemoval can be used");
+            continue;
+        }
         if !entry.url_pattern.exclude.is_empty() {
             why("it has exceptions (`exclude`), and a rule here holds for a whole site");
             continue;
@@ -196,6 +200,7 @@ mod tests {
         let cases = [
             ("queryRemovalExcept", r#"["id"]"#, "example.org"),
             ("normalizer", "[]", "example.org"),
+            ("queryRemoval", "[]", "example.org"),
             ("queryRemoval", r#"["a"]"#, "blog.example.org"),
             ("queryRemoval", r#"["a"]"#, "example.org/shop"),
             ("queryRemoval", "[1]", "example.org"),
@@ -208,7 +213,7 @@ mod tests {
             );
             let read = from_json(&json).unwrap();
             assert_eq!(read.rules, [], "{json}");
-            assert_eq!(read.others.len(), usize::from(args != "[]"), "{json}");
+            assert_eq!(read.others.len(), 1, "{json}");
         }
         let www = r#"[{"args": ["a"], "order": 1, "processor": "queryRemoval", "urlPattern": {"include": ["www.Example.org/"]}}]"#;
         assert_eq!(from_json(www).unwrap().rules[0].site, "example.org");

@@ -85,6 +85,15 @@ pub(crate) enum DeferReason {
     LowYield,
 }
 
+/// A URL as the rules reduce it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reduced {
+    /// The same for all URLs that are the same page by the rules.
+    pub(crate) number: u32,
+    /// Whether a rule leaves out a part of it.
+    pub(crate) is_by_rule: bool,
+}
+
 /// What to do with a URL.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Placement {
@@ -314,9 +323,10 @@ impl Learner {
     /// Nothing is at a URL.
     pub(crate) fn dead(&mut self, url: &Url, name: &str) {
         let site = self.site(name);
-        let own = site.patterns(&Parts::of(url)).first().map(|pattern| pattern.number);
-        if let Some(number) = own {
-            site.yields.entry(number).or_default().record_dead();
+        let patterns = site.patterns(&Parts::of(url));
+        let own = patterns.iter().take(1);
+        for pattern in own.chain(patterns.iter().filter(|it| it.kind == PatternKind::Ending)) {
+            site.yields.entry(pattern.number).or_default().record_dead();
         }
         self.count(name);
     }
@@ -465,6 +475,14 @@ impl Learner {
             Prediction::Repeats(rule) => Placement::Late(rule),
             Prediction::Open => late.map_or(Placement::Now, Placement::Late),
         }
+    }
+
+    /// A URL as the rules reduce it.
+    pub(crate) fn reduced(&self, url: &Url, site: &str) -> Reduced {
+        let parts = Parts::of(url);
+        let (key, is_by_rule) =
+            self.sites.get(site).map_or((parts.key, false), |it| it.reduced(parts));
+        Reduced { number: (key >> 32) as u32, is_by_rule }
     }
 
     /// Whether a URL is a further one of a known path: it shows a choice of other pages, or the same.

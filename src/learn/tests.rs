@@ -458,17 +458,22 @@ fn files_that_are_no_pages_end_by_their_endings_and_those_of_pages_do_not() {
     };
     let mut learner = Learner::new(&[]);
     for file in 0..160 {
-        for ending in ["txt", "html", "md"] {
+        for ending in ["txt", "html", "md", "svg", "htm"] {
             // Thirty of each directory, so that no other pattern ends.
             let url = of(&format!("v{}/sources/{file}.{ending}", file / 30));
-            judge(&mut learner, &url, None, Yielded::Nothing, None);
+            match ending {
+                "svg" | "htm" => learner.dead(&url.parse().unwrap(), SITE),
+                _ => judge(&mut learner, &url, None, Yielded::Nothing, None),
+            }
         }
         if file == 140 {
             judge(&mut learner, &of("about/licence.md"), Some(1), Yielded::New, None);
         }
     }
-    assert!(deferred(&mut learner, "txt") > 50);
-    assert_eq!((deferred(&mut learner, "html"), deferred(&mut learner, "md")), (0, 0));
+    assert!(deferred(&mut learner, "txt") > 50 && deferred(&mut learner, "svg") > 50);
+    for ending in ["html", "md", "htm"] {
+        assert_eq!(deferred(&mut learner, ending), 0, "{ending}");
+    }
     // It is kept, although no file had a page.
     let mut next = Learner { last: learner.last, ..Learner::new(&[]) };
     for (site, known) in learner.take_unsaved(true).sites {

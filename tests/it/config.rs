@@ -519,6 +519,23 @@ fn an_error_points_at_bytes_that_are_not_utf8() {
 }
 
 #[test]
+fn an_error_points_at_the_rule_that_is_wrong() {
+    let toml = "[[learn.rules]]\nsite = 'a.org'\nparameter = 'sid'\n\n[[learn.rules]]\nsite = 'www.a.org'\nparameter = 'sid'\n";
+    insta::assert_snapshot!(refusal(toml, &[]), @r#"
+     × `rules`: a rule holds for a site, a registrable domain: write `site =
+     │ "a.org"`, not "www.a.org"
+      ╭─[docs.toml:5:1]
+    4 │ 
+    5 │ [[learn.rules]]
+      · ───────┬───────
+      ·        ╰── here
+    6 │ site = 'www.a.org'
+      ╰────
+     help: write `[[learn.rules]]` and its keys on the lines below
+    "#);
+}
+
+#[test]
 fn an_error_points_into_a_flag_as_into_a_file() {
     insta::assert_snapshot!(refusal(SMALL, &["crawl.max_dept=3"]), @"
      × unknown key `max_dept` in [crawl]

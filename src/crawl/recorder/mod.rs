@@ -8,6 +8,7 @@
 //! reasons that no longer hold: URLs that the seeds, budgets, policies or limits admit now, hosts whose suspension has expired, and URLs that
 //! failed for a reason that may have passed.
 
+mod in_flight;
 mod record;
 mod report;
 mod retry;

@@ -7,7 +7,7 @@ use std::{
 
 use url::Url;
 
-use super::{Parsed, Recorder, Skipped, Update};
+use super::{Parsed, Recorder, Skipped, Update, in_flight::InFlight};
 use crate::{
     crawl::{
         frontier::{Recorded, Task},
@@ -44,6 +44,7 @@ pub(super) struct UrlSelection {
     width: usize,
     /// Late URLs that were released and not requested yet.
     released: HashSet<UrlId>,
+    pub(super) in_flight: InFlight,
     /// Hosts to which a late URL was added.
     pub(super) late_hosts: BTreeSet<HostId>,
     /// Pages since deferred URLs were looked at.
@@ -60,6 +61,14 @@ struct Review {
     next: UrlId,
 }
 
+impl Review {
+    /// What is left after so many URLs, of which this was the last one. If they were not as many as may be, it was the end, and the next pass may begin.
+    fn after(self, last: Option<UrlId>, count: usize) -> Option<Self> {
+        let last = last.filter(|_| count >= DEFERRED_AT_ONCE as usize)?;
+        Some(Self { next: UrlId(last.0 + 1), ..self })
+    }
+}
+
 impl UrlSelection {
     pub(super) fn new(plan: &Plan) -> Self {
         Self {
@@ -67,6 +76,7 @@ impl UrlSelection {
             learns: plan.dedup.learns(),
             width: plan.politeness.per_host.get().min(plan.crawl.concurrency.get()),
             released: HashSet::new(),
+            in_flight: InFlight::default(),
             late_hosts: BTreeSet::new(),
             pages: 0,
             review: None,
@@ -238,19 +248,25 @@ impl Recorder {
             return Ok(None);
         }
         let is_released = self.selection.released.remove(&row.id);
-        match self.decide(&row.url)? {
-            Placement::Now => Ok(None),
-            Placement::Late(_) if is_released => Ok(None),
-            Placement::Late(group) => {
-                self.urls.queue.remove(row.host, task.queued.seq);
-                self.urls.put(self.filter.state(), row.host, row.id, Some(group))?;
-                self.end_task(Arc::clone(task), Recorded::default()).map(Some)
-            }
+        let group = match self.decide(&row.url)? {
             Placement::Deferred(by, why) => {
                 self.record_deferred(row, by, why)?;
-                self.finish_url(Arc::clone(task), false, false).map(Some)
+                return self.finish_url(Arc::clone(task), false, false).map(Some);
             }
-        }
+            Placement::Late(group) if !is_released => Some(group),
+            Placement::Late(_) | Placement::Now => self.same_in_flight(row),
+        };
+        let Some(group) = group else { return Ok(None) };
+        self.urls.queue.remove(row.host, task.queued.seq);
+        self.urls.put(self.filter.state(), row.host, row.id, Some(group))?;
+        self.end_task(Arc::clone(task), Recorded::default()).map(Some)
+    }
+
+    /// The group in which a URL waits, because another one of the same page, by the rules, is in flight. Otherwise this one is from now on.
+    fn same_in_flight(&mut self, row: &UrlRow) -> Option<u32> {
+        let reduced = self.selection.learner.reduced(row.url.as_url(), row.url.site());
+        let is_first = self.selection.in_flight.start(row.host, row.id, reduced);
+        (!is_first).then_some(reduced.number)
     }
 
     /// Whether a seed list wants all of its URLs, whatever was learnt.
@@ -308,9 +324,12 @@ impl Recorder {
                     self.urls.put(self.filter.state(), host, id, Some(now))?;
                 }
                 Placement::Late(_) | Placement::Now | Placement::Deferred(..) => {
-                    self.urls.put(self.filter.state(), host, id, None)?;
-                    self.selection.released.insert(id);
-                    self.report_queued(host)?;
+                    let group = self.same_in_flight(&row);
+                    self.urls.put(self.filter.state(), host, id, group)?;
+                    if group.is_none() {
+                        self.selection.released.insert(id);
+                        self.report_queued(host)?;
+                    }
                 }
             }
         }
@@ -323,8 +342,10 @@ impl Recorder {
         let Some(row) = self.state().url_by_id(first)? else { return Ok(None) };
         let learner = &self.selection.learner;
         let estimate = |group| learner.estimated_yield(row.url.site(), group);
+        let in_flight = &self.selection.in_flight;
         let groups =
-            self.urls.queue.late_groups(host).map(|(group, id)| (estimate(group), group, id));
+            self.urls.queue.late_groups(host).filter(|(group, _)| !in_flight.has(host, *group));
+        let groups = groups.map(|(group, id)| (estimate(group), group, id));
         let best = groups.max_by(|a, b| a.0.total_cmp(&b.0).then(b.2.cmp(&a.2)));
         let Some((estimate, group, _)) = best else { return Ok(None) };
         Ok(self.urls.queue.pop_late(host, group).map(|id| (id, group, estimate)))
@@ -390,11 +411,8 @@ impl Recorder {
         loop {
             let Some(review) = self.next_review() else { return Ok(()) };
             let rows = self.state().deferred_urls(review.next, DEFERRED_AT_ONCE)?;
-            if let Some(last) = rows.last() {
-                let next = UrlId(last.id.0 + 1);
-                self.requeue_wanted(&rows, review.sites.as_ref())?;
-                self.selection.review = Some(Review { next, ..review });
-            }
+            self.requeue_wanted(&rows, review.sites.as_ref())?;
+            self.selection.review = review.after(rows.last().map(|row| row.id), rows.len());
             if self.urls.queue.len() > 1 {
                 return Ok(());
             }
@@ -470,5 +488,19 @@ fn log_changed_rules(learner: &mut Learner) {
         } else {
             tracing::info!(site, rule = part, trials, failures, is_imported, "rule learnt");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pass_over_few_deferred_urls_is_done_at_once() {
+        let review = || Review { sites: None, next: UrlId(0) };
+        let most = DEFERRED_AT_ONCE as usize;
+        assert!(review().after(None, 0).is_none());
+        assert!(review().after(Some(UrlId(7)), most - 1).is_none());
+        assert_eq!(review().after(Some(UrlId(7)), most).unwrap().next, UrlId(8));
     }
 }

@@ -39,7 +39,7 @@ use super::{
     known_pages::KnownPages,
     parts::{Meaning, Part, PartKind, Parts, Spelling, TextKind, hash, meaning, text_kind},
     pattern_yield::PatternYield,
-    rule::{Counterparts, ENDING, INDEX, SLASH, candidate_id, other_id},
+    rule::{Counterparts, ENDING, INDEX, ORDER, SLASH, candidate_id, other_id},
     spans::{Spans, version},
     trial::{CAREFUL, EXPECTED, LIKELY, PARALLEL, QUICK, Repeats, SAFE, Test, Trial},
 };
@@ -194,6 +194,16 @@ impl Site {
         let is_left_out = |part: &&Part<'_>| self.is_left_out(parts, part);
         let left_out = parts.list.iter().filter(is_left_out);
         left_out.fold(parts.key, |key, part| Parts::without(key, part))
+    }
+
+    /// The key of a URL as the rules reduce it, and whether one does.
+    pub(in crate::learn) fn reduced(&self, parts: Parts<'_>) -> (u64, bool) {
+        let own = parts.key;
+        let parts = self.spelt(parts);
+        let key = self.reduced_key(&parts);
+        let spelling = if key == own { [ORDER].iter() } else { [INDEX, SLASH, ENDING].iter() };
+        let of_parts = parts.list.iter().flat_map(|part| Self::plain_candidates(&parts, part));
+        (key, of_parts.chain(spelling.copied()).any(|it| self.is_accepted(it)))
     }
 
     fn is_accepted(&self, candidate: u32) -> bool {

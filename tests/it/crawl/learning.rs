@@ -1,8 +1,11 @@
 //! What is learnt of a site: URLs that repeat known pages are deferred, traps end, and no page is lost.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
 use pagesieve::{
@@ -172,6 +175,39 @@ fn a_rule_of_the_configuration_defers_from_the_start() {
     let rule = &report.learnt.rules[0];
     assert_eq!((rule.part.as_str(), rule.imported, rule.revoked), ("parameter sid", true, false));
     assert!(report.counts.skipped[&Reason::Rule] > 0);
+}
+
+#[test]
+fn several_urls_of_one_page_are_not_requested_at_once() {
+    const PAGES: u64 = 20;
+    let is_first = AtomicBool::new(true);
+    let page = move |path: &str| {
+        if path == "/" {
+            let links = (0..PAGES).flat_map(|page| {
+                (0..8).map(move |link| format!("/page-{page}?sid={page:04}{link:08x}"))
+            });
+            return Some(linked("list", links));
+        }
+        let name = path.strip_prefix('/')?.split('?').next()?;
+        // One of them is not there when it is asked for first: another one is requested then.
+        let is_missing = name == "page-3" && is_first.swap(false, Ordering::Relaxed);
+        (!is_missing).then(|| linked(name, []))
+    };
+    let site = Site::answering(
+        move |request: &Request, _| answer(page(&request.path)).after(Duration::from_millis(20)),
+        &["a.test/"],
+    )
+    .planned(learn)
+    .planned(|plan| {
+        plan.learn.rules = vec![rule("\"parameter\": \"sid\"")];
+        plan.crawl.concurrency = 8.try_into().unwrap();
+        plan.politeness.per_host = 8.try_into().unwrap();
+    });
+    let report = site.run();
+    assert_eq!((report.end, report.counts.unique), (End::Done, PAGES + 1));
+    // One in fifty is a sample.
+    let fetched = report.counts.fetched;
+    assert!(fetched <= PAGES + 1 + PAGES * 8 / 20, "{fetched}");
 }
 
 #[test]
