@@ -605,7 +605,7 @@ fn has_long_hex(bytes: &[u8]) -> bool {
     runs.any(|run| run.len() >= 16 && run.iter().any(u8::is_ascii_digit))
 }
 
-/// What the name of a parameter says.
+/// What the name of a parameter or a last segment says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
     /// It says where the link was found, and only programs that count visits read it.
@@ -614,6 +614,8 @@ pub(super) enum Meaning {
     Session,
     /// It says where the link was found, or how the page is to look: it rarely makes a difference.
     Circumstance,
+    /// It is a last segment by which software names a view of a page, and nothing else.
+    View,
     /// It often selects a page, or makes a difference on a few pages.
     Content,
 }
@@ -659,6 +661,8 @@ const CIRCUMSTANCES: [&str; 18] = [
     "skin",
     "replytocom",
 ];
+/// Pages to print of Docsy, and the addresses of `WordPress` at which other blogs say that they name a post.
+const VIEWS: [&str; 2] = ["_print", "trackback"];
 /// Parameters for the page of a list, or its first item.
 const PAGES: [&str; 14] = [
     "currentpage",
@@ -686,12 +690,13 @@ pub(super) fn chooses_page(part: &Part<'_>) -> bool {
         && PAGES.iter().any(|name| name.eq_ignore_ascii_case(part.name))
 }
 
-/// What this name of a parameter says, if anything.
+/// What this name of a parameter or a last segment says, if anything.
 pub(super) fn meaning(parameter: &str) -> Option<Meaning> {
     let meanings = [
         (&ORIGINS[..], Meaning::Origin),
         (&SESSIONS, Meaning::Session),
         (&CIRCUMSTANCES, Meaning::Circumstance),
+        (&VIEWS, Meaning::View),
         (&CONTENT, Meaning::Content),
     ];
     let is_it = |(names, _): &(&[&str], Meaning)| {

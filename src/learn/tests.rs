@@ -787,7 +787,7 @@ fn a_last_segment_that_gives_no_text_is_learnt_until_it_leads_to_new_ones() {
         // To the last page of the thread, which a link leads to; others forbid to be indexed.
         let (last, redirect) = (thread(number, "page-3"), Yielded::RedirectToKnown);
         judge(&mut learner, &thread(number, "latest"), None, redirect, Some(&last));
-        judge(&mut learner, &thread(number, "_print/"), None, Yielded::Nothing, None);
+        judge(&mut learner, &thread(number, "sheet/"), None, Yielded::Nothing, None);
         // A redirect that keeps the last segment is no success.
         let moved = format!("https://www.example.org/threads/{number}/poll");
         judge(&mut learner, &thread(number, "poll"), None, redirect, Some(&moved));
@@ -798,10 +798,10 @@ fn a_last_segment_that_gives_no_text_is_learnt_until_it_leads_to_new_ones() {
     known(&mut learner, 44);
     let redirect = Yielded::RedirectToKnown;
     judge(&mut learner, &thread(44, "latest"), None, redirect, Some(&thread(44, "")));
-    judge(&mut learner, &thread(44, "_print/"), None, Yielded::Nothing, None);
+    judge(&mut learner, &thread(44, "sheet/"), None, Yielded::Nothing, None);
     known(&mut learner, 50);
     let deferred = |learner: &mut Learner| {
-        ["latest", "_print/", "poll", "unread"].map(|end| {
+        ["latest", "sheet/", "poll", "unread"].map(|end| {
             let url = Url::parse(&thread(50, end)).unwrap();
             matches!(learner.decide(&url, SITE), Placement::Deferred(DeferReason::Rule, _))
         })
@@ -815,6 +815,32 @@ fn a_last_segment_that_gives_no_text_is_learnt_until_it_leads_to_new_ones() {
         judge(&mut learner, &to, Some(text), Yielded::New, None);
     }
     assert_eq!(deferred(&mut learner), [false, true, false, false]);
+}
+
+#[test]
+fn a_last_segment_that_means_nothing_else_is_learnt_from_one_page() {
+    let mut learner = Learner::new(&[]);
+    let page = |number: u32, end: &str| format!("https://example.org/docs/{number}/{end}");
+    let known = |learner: &mut Learner, number: u32| {
+        let text = u32::try_from(learner.last.0).unwrap() + 1;
+        judge_text(learner, &page(number, ""), text, 7);
+    };
+    let is_deferred = |learner: &mut Learner, number: u32| {
+        let url = Url::parse(&page(number, "_print/")).unwrap();
+        matches!(learner.decide(&url, SITE), Placement::Deferred(DeferReason::Rule, _))
+    };
+    known(&mut learner, 1);
+    known(&mut learner, 2);
+    assert!(!is_deferred(&mut learner, 2));
+    judge(&mut learner, &page(1, "_print/"), None, Yielded::Nothing, None);
+    assert_eq!(rules_of(&learner), ["last segment _print"]);
+    assert!(is_deferred(&mut learner, 2) && !is_deferred(&mut learner, 3));
+    for number in 4..6 {
+        known(&mut learner, number);
+        let text = u32::try_from(learner.last.0).unwrap() + 1;
+        judge_text(&mut learner, &page(number, "_print/"), text, 8);
+    }
+    assert!(!is_deferred(&mut learner, 2), "two failures revoke it");
 }
 
 #[test]

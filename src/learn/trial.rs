@@ -55,6 +55,9 @@ pub(super) const LIKELY: Test = Test { p0: 0.95, p1: 0.995, alpha: 0.1, exact: 0
 /// Ten trials: for what nearly all servers ignore, and for spellings. The same, with prior odds of 600 to 1.
 pub(super) const EXPECTED: Test = Test { alpha: 0.63, exact: 0.95, ..LIKELY };
 
+/// One trial: for last segments that mean nothing else. The same, with prior odds of nearly 1,000 to 1.
+pub(super) const CERTAIN: Test = Test { alpha: 0.98, ..EXPECTED };
+
 impl Test {
     fn accept(self) -> f32 {
         (0.99 / self.alpha).ln()
@@ -166,6 +169,7 @@ mod tests {
             (QUICK, Nearly, 47),
             (LIKELY, Nearly, 50),
             (LIKELY, Exactly, 23),
+            (CERTAIN, Nearly, 1),
             (EXPECTED, Nearly, 10),
             (PARALLEL, Nearly, 77),
             (PARALLEL, Exactly, 34),

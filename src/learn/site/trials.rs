@@ -8,7 +8,7 @@ use super::{
         parts::{Meaning, Part, PartKind, Parts, hash, meaning},
         rule::{RulePart, last_id},
         spans::version,
-        trial::{EXPECTED, LIKELY, Repeats, SAFE, Test},
+        trial::{CERTAIN, EXPECTED, LIKELY, Repeats, SAFE, Test},
     },
     ABSENT, Candidate, Class, PartClass, Site, Text, is_id,
     spellings::{spellings, spelt_otherwise},
@@ -402,7 +402,11 @@ impl Site {
     }
 
     pub(super) fn try_last(&mut self, word: &str, repeats: Repeats) -> bool {
-        let test = if meaning(word) == Some(Meaning::Circumstance) { LIKELY } else { SAFE };
+        let test = match meaning(word) {
+            Some(Meaning::View) => CERTAIN,
+            Some(Meaning::Circumstance) => LIKELY,
+            _ => SAFE,
+        };
         self.try_number(last_id(word), test, repeats, RulePart::Last(word.to_owned()))
     }
 
