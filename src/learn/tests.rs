@@ -739,6 +739,31 @@ fn redirects_to_another_spelling_teach_it() {
 }
 
 #[test]
+fn a_redirect_to_a_known_text_says_nothing_of_the_page() {
+    let mut learner = Learner::new(&[sid(3)]);
+    let url = |path: &str, sid: u32| format!("https://example.org/{path}?sid={sid:016x}");
+    let log_in = |page: u32| format!("https://example.org/log-in?back={page}");
+    judge_text(&mut learner, &log_in(0), 1, 7);
+    let redirect = Yielded::RedirectUndecided;
+    for page in 1..4 {
+        judge(&mut learner, &url(&format!("p/{page}"), 1), None, redirect, Some(&log_in(page)));
+        // All pages to log in have one text; what another page leads to is new.
+        judge_text(&mut learner, &log_in(page), 1, 7);
+        let (from, to) = (url(&format!("go/{page}"), 1), format!("https://example.org/{page}"));
+        judge(&mut learner, &from, None, redirect, Some(&to));
+        let text = u32::try_from(learner.last.0).unwrap() + 1;
+        judge_text(&mut learner, &to, text, 8);
+    }
+    let mut is_deferred = |path: &str| {
+        let url = Url::parse(&url(path, 2)).unwrap();
+        matches!(learner.decide(&url, SITE), Placement::Deferred(DeferReason::Rule, _))
+    };
+    for page in 1..4 {
+        assert!(!is_deferred(&format!("p/{page}")) && is_deferred(&format!("go/{page}")), "{page}");
+    }
+}
+
+#[test]
 fn spellings_that_make_a_difference_are_no_rule() {
     let mut learner = Learner::new(&[]);
     let mut text = 1;

@@ -118,6 +118,14 @@ impl Queue {
         self.len += 1;
     }
 
+    /// Moves the URLs of a group of late URLs to the end of another one.
+    pub(crate) fn merge_late(&mut self, host: HostId, from: u32, into: u32) {
+        let Some(groups) = self.late.get_mut(&host) else { return };
+        if let Some(mut urls) = groups.remove(&from) {
+            groups.entry(into).or_default().append(&mut urls);
+        }
+    }
+
     /// Takes the first URL out of a group. Its state is still [`UrlState::Queued`](super::UrlState::Queued).
     pub(crate) fn pop_late(&mut self, host: HostId, group: u32) -> Option<UrlId> {
         let groups = self.late.get_mut(&host)?;

@@ -20,6 +20,9 @@ use super::{
 };
 use crate::page::Timestamp;
 
+/// The group of late URLs that have waited for another one of the same page.
+const WAITED: u32 = 0;
+
 /// One change. Each is a number of one byte, and its fields in this order, little endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Event {
@@ -318,6 +321,23 @@ impl UrlLog {
         };
         event.write(&mut self.pending);
         Ok(())
+    }
+
+    /// Queues a URL that waits for another one, in a group of its own for now. After a start it is in that of those that have waited.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn wait(&mut self, host: HostId, url: UrlId, group: u32) -> Result<(), StateError> {
+        let (id, depth) = (number(url)?, saturated(self.depth(url)?));
+        self.queue.push_late(host, group, url);
+        let host = host_number(host)?;
+        Event::Late { id, depth, host, group: WAITED }.write(&mut self.pending);
+        Ok(())
+    }
+
+    /// Those that waited for this may be requested now.
+    pub(crate) fn end_wait(&mut self, host: HostId, group: u32) {
+        self.queue.merge_late(host, group, WAITED);
     }
 
     /// Adds a URL to the queue of its host. Returns the number of the host in the log.

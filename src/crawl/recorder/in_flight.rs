@@ -34,11 +34,11 @@ impl InFlight {
         }
     }
 
-    /// A URL was judged, or given up.
-    pub(super) fn end(&mut self, url: UrlId) {
-        if let Some(place) = self.urls.remove(&url) {
-            self.pages.remove(&place);
-        }
+    /// A URL was judged, or given up. Returns the host and the number of its page, if it was the one in flight.
+    pub(super) fn end(&mut self, url: UrlId) -> Option<(HostId, u32)> {
+        let place = self.urls.remove(&url)?;
+        self.pages.remove(&place);
+        Some(place)
     }
 
     /// Whether a page of this host is in flight.

@@ -203,7 +203,7 @@ impl Recorder {
         mut recorded: Recorded,
     ) -> Result<Update, CrawlError> {
         let host = task.queued.url.host;
-        self.selection.in_flight.end(task.queued.url.id);
+        self.end_flight(task.queued.url.id);
         self.release_late(host)?;
         recorded.rank = self.round_robin.then(|| self.move_to_back(host)).transpose()?;
         recorded.queued = std::mem::take(&mut self.queued);

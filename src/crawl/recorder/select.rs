@@ -44,7 +44,7 @@ pub(super) struct UrlSelection {
     width: usize,
     /// Late URLs that were released and not requested yet.
     released: HashSet<UrlId>,
-    pub(super) in_flight: InFlight,
+    in_flight: InFlight,
     /// Hosts to which a late URL was added.
     pub(super) late_hosts: BTreeSet<HostId>,
     /// Pages since deferred URLs were looked at.
@@ -248,25 +248,39 @@ impl Recorder {
             return Ok(None);
         }
         let is_released = self.selection.released.remove(&row.id);
-        let group = match self.decide(&row.url)? {
+        match self.decide(&row.url)? {
             Placement::Deferred(by, why) => {
                 self.record_deferred(row, by, why)?;
                 return self.finish_url(Arc::clone(task), false, false).map(Some);
             }
-            Placement::Late(group) if !is_released => Some(group),
-            Placement::Late(_) | Placement::Now => self.same_in_flight(row),
-        };
-        let Some(group) = group else { return Ok(None) };
+            Placement::Late(group) if !is_released => {
+                self.urls.put(self.filter.state(), row.host, row.id, Some(group))?;
+            }
+            Placement::Late(_) | Placement::Now => {
+                if !self.waits(row)? {
+                    return Ok(None);
+                }
+            }
+        }
         self.urls.queue.remove(row.host, task.queued.seq);
-        self.urls.put(self.filter.state(), row.host, row.id, Some(group))?;
         self.end_task(Arc::clone(task), Recorded::default()).map(Some)
     }
 
-    /// The group in which a URL waits, because another one of the same page, by the rules, is in flight. Otherwise this one is from now on.
-    fn same_in_flight(&mut self, row: &UrlRow) -> Option<u32> {
+    /// Lets a URL wait if another one of the same page, by the rules, is in flight. Otherwise this one is from now on.
+    fn waits(&mut self, row: &UrlRow) -> Result<bool, CrawlError> {
         let reduced = self.selection.learner.reduced(row.url.as_url(), row.url.site());
-        let is_first = self.selection.in_flight.start(row.host, row.id, reduced);
-        (!is_first).then_some(reduced.number)
+        let waits = !self.selection.in_flight.start(row.host, row.id, reduced);
+        if waits {
+            self.urls.wait(row.host, row.id, reduced.number)?;
+        }
+        Ok(waits)
+    }
+
+    /// A URL is not in flight any more: those that waited for it may be requested.
+    pub(super) fn end_flight(&mut self, url: UrlId) {
+        if let Some((host, number)) = self.selection.in_flight.end(url) {
+            self.urls.end_wait(host, number);
+        }
     }
 
     /// Whether a seed list wants all of its URLs, whatever was learnt.
@@ -324,9 +338,8 @@ impl Recorder {
                     self.urls.put(self.filter.state(), host, id, Some(now))?;
                 }
                 Placement::Late(_) | Placement::Now | Placement::Deferred(..) => {
-                    let group = self.same_in_flight(&row);
-                    self.urls.put(self.filter.state(), host, id, group)?;
-                    if group.is_none() {
+                    if !self.waits(&row)? {
+                        self.urls.put(self.filter.state(), host, id, None)?;
                         self.selection.released.insert(id);
                         self.report_queued(host)?;
                     }

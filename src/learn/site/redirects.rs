@@ -96,7 +96,7 @@ impl Site {
         Some(redirect)
     }
 
-    /// The URLs that redirect to a page have its text. If it is new and nothing else has led there, their last segments make a difference. Returns
+    /// The URLs that redirect to a page with a new text have this text. If nothing else has led there, their last segments make a difference. Returns
     /// whether a rule was revoked by that.
     pub(super) fn remember_redirects(&mut self, target: u64, text: Text, is_new: bool) -> bool {
         let (mut key, mut changed) = (target, false);
@@ -112,8 +112,11 @@ impl Site {
             {
                 changed |= self.try_last(word, Repeats::Not);
             }
-            self.add(&parts, reduced, text);
-            self.remember(&url, text);
+            // A known text may be that of a page to log in: it says nothing of the page that was asked for.
+            if is_new {
+                self.add(&parts, reduced, text);
+                self.remember(&url, text);
+            }
             key = parts.key;
         }
         changed
