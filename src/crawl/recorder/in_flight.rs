@@ -10,27 +10,24 @@ use crate::{
 /// The pages that are requested, will be next, or are to be retried. They hold up URLs of their own host only, which answers or is given up with them.
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
-    /// By the host and the number: the URL, and whether a rule makes this the number of several URLs.
-    pages: HashMap<(HostId, u32), (UrlId, bool)>,
+    /// By the host and the number: whether a rule makes this the number of several URLs.
+    pages: HashMap<(HostId, u32), bool>,
     urls: HashMap<UrlId, (HostId, u32)>,
 }
 
 impl InFlight {
-    /// Enters a URL, unless another one of the same page, by the rules, is in flight. Returns whether it was entered.
+    /// Enters a URL, unless another one of this number is in flight. Returns whether it may be requested: it may not if a rule makes both the same page.
     pub(super) fn start(&mut self, host: HostId, url: UrlId, reduced: Reduced) -> bool {
         let place = (host, reduced.number);
         // Since it was released, a rule may have given it another number.
         self.end(url);
         match self.pages.entry(place) {
             Entry::Vacant(page) => {
-                page.insert((url, reduced.is_by_rule));
+                page.insert(reduced.is_by_rule);
                 self.urls.insert(url, place);
                 true
             }
-            Entry::Occupied(page) => {
-                let is_by_rule = page.get().1;
-                !(is_by_rule || reduced.is_by_rule)
-            }
+            Entry::Occupied(page) => !(*page.get() || reduced.is_by_rule),
         }
     }
 
