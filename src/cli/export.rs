@@ -191,11 +191,9 @@ struct Duplicate<'a> {
     signature_distance: u32,
     #[serde(serialize_with = "four_decimals")]
     similarity: f32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    shared: Option<f32>,
 }
 
-const HEADER: &str = "id,duplicate,verdict,step,distance,signature_distance,similarity,shared";
+const HEADER: &str = "id,duplicate,verdict,step,distance,signature_distance,similarity";
 
 pub(super) fn clusters(args: &ClustersArgs, out: &mut Out) -> Result<Exit> {
     let path = state_in(&args.path);
@@ -283,7 +281,6 @@ impl Clusters<'_> {
             distance: matched.distance,
             signature_distance: matched.signature_distance,
             similarity: matched.similarity,
-            shared: matched.shared,
         };
         let written = if self.csv {
             writeln!(self.out, "{}", duplicate.csv(self.id.as_deref().unwrap_or_default()))

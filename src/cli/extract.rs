@@ -85,7 +85,7 @@ pub(super) fn fingerprint(args: FingerprintArgs, out: &mut Out) -> Result<Exit> 
     args.source.write_lines(&config, out, |input| {
         let Prepared { document, truncated, .. } = preparation.prepare(input);
         let (id, sketch) = (document.id().to_owned(), document.sketch());
-        let signature = (sketch.features > 0).then_some(sketch.signature);
+        let signature = (sketch.text.features > 0).then_some(sketch.text.signature);
         let fingerprint = signature.map(|signature| signature.fingerprint());
         Fingerprints { id, fingerprint, signature, truncated }
     })

@@ -50,7 +50,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
     let (config, recipe) = args.settings.config_over_run(&run)?;
     let options = config.dedup.filter();
     let preparation =
-        preparation(&config, filter::Documents::new(recipe, options.knows_articles()));
+        preparation(&config, filter::Documents::new(recipe, options.compares_content()));
     let mut is_first = true;
     in_chunks(
         inputs(&args.file)?,
@@ -111,7 +111,7 @@ fn is_text(start: &[u8]) -> bool {
 
 fn write(out: &mut Out, text: &Prepared, found: &Lookup, options: &Options) -> io::Result<()> {
     let Prepared { document, truncated, .. } = text;
-    let [chars, features] = [(document.chars, "character"), (document.sketch.features, "feature")]
+    let [chars, features] = [(document.chars, "character"), (document.sketch.text.features, "feature")]
         .map(|(count, what)| counted(count, what));
     writeln!(out, "{}: {chars}, {features}", document.id)?;
     if let Some(why) = truncated {
@@ -138,8 +138,8 @@ fn write_page(out: &mut Out, near: &NearPage) -> io::Result<()> {
 
 /// How the run would judge the text.
 fn verdict(document: &Document, found: &Lookup, options: &Options) -> String {
-    let rule = || rule(options, document.sketch.features, found.template);
-    match (&found.matched, only_equal(&document.sketch, options)) {
+    let rule = || rule(options, document.sketch.text.features);
+    match (&found.matched, only_equal(&document.sketch.text, options)) {
         (Some((found, page)), _) => {
             let (word, why) = kind_in_run(found);
             let verdict = format!("{word} of {}:\n{why}: {}", page.name, distances(found));

@@ -1,32 +1,24 @@
 //! The rules of the filter and its decisions, in words.
 
 use crate::{
-    filter::{Kind, Match, Options, Share, Step, Thresholds},
-    fingerprint::Sketch,
+    filter::{Kind, Match, Options, Step, Thresholds},
+    fingerprint::Sketch as TextSketch,
     report::counted,
 };
 
 const EXACT: &str = "an exact duplicate";
 const NEAR: &str = "a near duplicate";
 
-/// The rule for near duplicates of a text with this many features. `template` is the known share of template in the text, which makes
-/// the rule stricter among pages of its site.
-pub(super) fn rule(options: &Options, features: u32, template: Share) -> String {
+/// The rule for near duplicates of a text with this many features.
+pub(super) fn rule(options: &Options, features: u32) -> String {
     let (thresholds, name) = (Thresholds::new(options), options.mode.as_str());
     let radius = thresholds.radius();
     let most = thresholds.signature_radius(features);
-    let within = thresholds.signature_radius_within(features, template);
     let fingerprints = format!("rule {name}: fingerprints differ in at most {radius} of 64 bits");
     let signatures = (most < 256).then(|| {
         format!(", signatures in at most {most} of 256 (for a text of {features} features)")
     });
-    let same_site = (within < most).then(|| {
-        let percent = template.percent();
-        format!(
-            "; in at most {within} from pages of its site, because {percent} % of it is template"
-        )
-    });
-    [Some(fingerprints), signatures, same_site].into_iter().flatten().collect()
+    [Some(fingerprints), signatures].into_iter().flatten().collect()
 }
 
 /// What a duplicate is, and why, if it was compared with its match.
@@ -34,10 +26,7 @@ pub(super) fn kind(found: &Match) -> (&'static str, &'static str) {
     match (found.kind, found.step) {
         (Kind::Exact, Step::Body) => (EXACT, "the bodies are equal, byte for byte (step body)"),
         (Kind::Exact, _) => (EXACT, "the texts have the same words (step text)"),
-        (Kind::Near, _) if found.shared.is_some() => {
-            (NEAR, "the articles are the same (step near)")
-        }
-        (Kind::Near, _) => (NEAR, "the texts are similar enough (step near)"),
+        (Kind::Near, _) => (NEAR, "they are similar enough (step near)"),
     }
 }
 
@@ -59,17 +48,12 @@ pub(super) fn kind_in_run(found: &Match) -> (&'static str, &'static str) {
 
 /// The distances of a match.
 pub(super) fn distances(found: &Match) -> String {
-    let Match { distance, signature_distance, .. } = found;
-    let similarity = found.similarity();
-    let shared = found.shared.map(|percent| format!("; {percent} % of the article in common"));
-    let shared = shared.unwrap_or_default();
-    format!(
-        "{distance} of 64 bits differ, {signature_distance} of 256; similarity {similarity:.4}{shared}"
-    )
+    let Match { distance, signature_distance, similarity, .. } = found;
+    format!("similarity {similarity:.4}; {distance} of 64 bits differ, {signature_distance} of 256")
 }
 
 /// Why only an equal text or body can be a duplicate of a text, if that is so.
-pub(super) fn only_equal(sketch: &Sketch, options: &Options) -> Option<String> {
+pub(super) fn only_equal(sketch: &TextSketch, options: &Options) -> Option<String> {
     let (features, least) = (sketch.features, options.min_features);
     match features {
         0 => Some("has no words, so only a page with the same body is its duplicate".to_owned()),

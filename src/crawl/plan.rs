@@ -92,10 +92,10 @@ pub struct Dedup {
     pub fold_chinese: bool,
     /// [`filter::Options::min_features`].
     pub min_features: u32,
-    /// [`filter::Options::templates`].
-    pub templates: bool,
     /// [`filter::Options::article`].
     pub article: bool,
+    /// How similar two pages must be: [`filter::Rule::similarity`].
+    pub similarity: Similarity,
     /// [`filter::Options::memory`].
     #[serde(serialize_with = "crate::page::serialize_size")]
     pub memory: ByteSize,
@@ -122,8 +122,8 @@ impl Default for Dedup {
             segment: filter.segment,
             fold_chinese: filter.fold_chinese,
             min_features: filter.min_features,
-            templates: filter.templates,
             article: filter.article,
+            similarity: Similarity::default(),
             memory: filter.memory,
             audit: filter.audit,
             window: filter.window,
@@ -151,12 +151,48 @@ impl Dedup {
             segment: self.segment,
             fold_chinese: self.fold_chinese,
             min_features: self.min_features,
-            templates: self.templates,
             article: self.article,
+            rule: filter::Rule { similarity: self.similarity.get(), ..filter::Rule::default() },
             memory: self.memory,
             audit: self.audit,
             window: self.window.clone(),
         }
+    }
+}
+
+/// How similar two pages must be: above 0 and at most 1.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(try_from = "f64")]
+pub struct Similarity(f64);
+
+/// A similarity that no two pages have, or that all have.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("similarity {0} is out of range: write a number above 0 and at most 1, such as 0.9 to require more")]
+#[non_exhaustive]
+pub struct SimilarityError(pub f64);
+
+/// It is a number.
+impl Eq for Similarity {}
+
+impl Similarity {
+    /// From 0 to 1.
+    #[must_use]
+    pub fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl Default for Similarity {
+    fn default() -> Self {
+        Self(filter::Rule::default().similarity)
+    }
+}
+
+impl TryFrom<f64> for Similarity {
+    type Error = SimilarityError;
+
+    fn try_from(similarity: f64) -> Result<Self, SimilarityError> {
+        if similarity > 0.0 && similarity <= 1.0 { Ok(Self(similarity)) } else { Err(SimilarityError(similarity)) }
     }
 }
 

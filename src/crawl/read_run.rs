@@ -16,8 +16,8 @@ use super::{
 };
 use crate::{
     filter::{
-        ArticleSketch, Digests, Document, Engine, Key, Kind, Known, Match, Options, Position,
-        Representative, Share, Thresholds, Verdict,
+        Content, Digests, Document, Engine, Key, Kind, Known, Match, Options, Position,
+        Representative, Thresholds, Verdict,
     },
     fingerprint::{Digest, HashSeed, Recipe},
     index::{Index, Scan},
@@ -106,8 +106,8 @@ impl Digests for EqualDocuments<'_> {
         Ok(())
     }
 
-    fn article(&mut self, id: DocId) -> Result<Option<ArticleSketch>, StateError> {
-        self.state.article(id)
+    fn content(&mut self, id: DocId) -> Result<Option<Content>, StateError> {
+        self.state.content(id)
     }
 }
 
@@ -120,8 +120,6 @@ pub struct Lookup {
     pub compared: u64,
     /// The page that it would repeat if it came next, and how; `None` if the run would judge it unique.
     pub matched: Option<(Match, JudgedDocument)>,
-    /// The share of the text that is the template of its origin, as far as the run knows it.
-    pub template: Share,
 }
 
 impl Lookup {
@@ -312,9 +310,9 @@ impl PastRun {
         Ok(self.state.text_of(document.judgement.id)?)
     }
 
-    /// What the run keeps of a page to compare its article, if it does.
-    pub(crate) fn article(&self, id: DocId) -> Result<Option<ArticleSketch>, CrawlError> {
-        Ok(self.state.article(id)?)
+    /// What the run keeps of the content of a page, if it does.
+    pub(crate) fn content(&self, id: DocId) -> Result<Option<Content>, CrawlError> {
+        Ok(self.state.content(id)?)
     }
 
     /// The pages nearest to a text, at most `limit`, and how the run would judge the text if it came next. `options` are the run's
@@ -336,11 +334,11 @@ impl PastRun {
         let mut candidates: Vec<_> = equal.collect();
         let mut engine = Engine::new(options, document.recipe, Scan::default());
         self.state.restore_templates(&mut engine, None)?;
-        let pages = self.state.articles()?;
-        self.state.for_each_article(DocId(0), |id, keys| engine.enter_article(id, keys, pages))?;
+        let pages = self.state.pages()?;
+        self.state.for_each_page(DocId(0), |id, keys| engine.enter_page(id, keys, pages))?;
         let next = self.state.position()?.map_or(DocId(1), |position| position.next);
         candidates.extend(engine.sharing_keys(document, next));
-        let signature = (document.sketch.features > 0).then_some(document.sketch.signature);
+        let signature = (document.sketch.text.features > 0).then_some(document.sketch.text.signature);
         let (mut nearest, mut compared) = (BinaryHeap::new(), 0);
         let position = self.state.position()?;
         engine.restore(|take| {
@@ -371,12 +369,11 @@ impl PastRun {
             Ok(NearPage { page: self.page(id)?, distance, signature_distance })
         });
         let nearest = nearest.collect::<Result<_, StateError>>()?;
-        let template = engine.template(document);
         let matched = match engine.peek(&mut digests, document)?.verdict {
             Verdict::Duplicate(found) => Some((found, self.page(found.of)?)),
             Verdict::Unique => None,
         };
-        Ok(Lookup { nearest, compared, matched, template }.with_equal(limit))
+        Ok(Lookup { nearest, compared, matched }.with_equal(limit))
     }
 
     /// The documents that have this one's body or text. With other options than the run's, recorded near duplicates may not be any:
@@ -388,10 +385,10 @@ impl PastRun {
     ) -> Result<EqualDocuments<'_>, CrawlError> {
         let own = self.options()?.filter();
         let verdicts_hold = Thresholds::new(options) == Thresholds::new(&own)
-            && options.templates == own.templates
-            && options.knows_articles() == own.knows_articles();
+            && options.rule == own.rule
+            && options.compares_content() == own.compares_content();
         let mut equal = Vec::new();
-        for digest in document.body.into_iter().chain(document.sketch.digest) {
+        for digest in document.sketch.body.into_iter().chain(document.sketch.text.digest) {
             for known in self.state.known_by(digest)? {
                 let matched = known.verdict.matched();
                 if verdicts_hold || matched.is_none_or(|matched| matched.kind != Kind::Near) {
@@ -411,8 +408,8 @@ impl PastRun {
         engine: &mut Engine<I>,
         document: &Document,
     ) -> Result<(), CrawlError> {
-        let Some(blocks) = &document.blocks else { return Ok(()) };
-        Ok(self.state.restore_templates(engine, Some(blocks.origin))?)
+        let Some(origin) = document.sketch.origin else { return Ok(()) };
+        Ok(self.state.restore_templates(engine, Some(origin))?)
     }
 
     fn page(&self, id: DocId) -> Result<JudgedDocument, StateError> {

@@ -14,7 +14,7 @@ pub use corpus::{Corpus, CorpusError, Text, Unlisted, read_texts};
 pub use methods::{Comparison, Method, MethodQuality, compare};
 pub use quality::{Axis, BANDS, BandCounts, MAX_RADIUS, count_pairs};
 pub use quality::{
-    Doubtful, Figures, GroupQuality, Quality, StreamCounts, StreamQuality, TemplateQuality,
+    Doubtful, Figures, GroupQuality, Quality, StreamCounts, StreamQuality,
     evaluate, hash_seeds,
 };
 pub use render::render;

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::corpus::Corpus;
 use crate::{
-    filter::{Filter, Options, Share, Thresholds, WindowOptions},
+    filter::{Filter, Options, Thresholds, WindowOptions},
     fingerprint::{Fingerprinter, HashSeed, Sketch},
     page::{DocId, Timestamp},
 };
@@ -38,9 +38,6 @@ pub struct Quality {
     pub bands: [f32; BANDS.len()],
     /// All pairs, then pairs by language, length and site.
     pub groups: Vec<GroupQuality>,
-    /// With the first hash seed: how many texts contained a known template, and how much of them it was. Pairs of one host are judged
-    /// with regard to it.
-    pub templates: TemplateQuality,
     /// The stream: all texts, then the texts of each language.
     pub stream: Vec<StreamQuality>,
     /// With the first hash seed: near pairs that were not reported, the most similar first.
@@ -102,15 +99,6 @@ pub struct StreamQuality {
     pub least_share_caught: Option<f64>,
 }
 
-/// What the filter learnt about templates.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct TemplateQuality {
-    /// Texts that contain a known template.
-    pub texts: usize,
-    /// The mean share of the template in these texts, from 0 to 1; `None` if there are none.
-    pub mean_share: Option<f64>,
-}
-
 /// A pair that is worth a look.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Doubtful {
@@ -149,7 +137,6 @@ pub fn evaluate(corpus: &Corpus, options: &Options, hash_seeds: &[HashSeed]) -> 
         listed: corpus.listed(),
         bands: BANDS,
         groups,
-        templates: TemplateQuality::new(&first.templates),
         stream: stream_quality(corpus, &runs),
         missed,
         mistaken,
@@ -167,8 +154,6 @@ struct Run {
     sketches: Vec<Sketch>,
     groups: Vec<Group>,
     stream: Vec<StreamCounts>,
-    /// The share of each text that was known to be template when it came.
-    templates: Vec<Share>,
 }
 
 impl Run {
@@ -176,33 +161,25 @@ impl Run {
         let fingerprinter = Fingerprinter::new(options.recipe(seed));
         let sketch = |text: &super::Text| fingerprinter.sketch(&text.text);
         let sketches: Vec<_> = corpus.texts().par_iter().map(sketch).collect();
-        let (stream, templates) = stream(corpus, options, &sketches);
-        let mut run = Self { sketches, groups: Vec::new(), stream, templates };
+        let stream = stream(corpus, options, &sketches);
+        let mut run = Self { sketches, groups: Vec::new(), stream };
         let thresholds = Thresholds::new(options);
-        run.groups = tallies(corpus, |a, b| run.least_radii(corpus, &thresholds, a, b));
+        run.groups = tallies(corpus, |a, b| run.least_radii(&thresholds, a, b));
         run
     }
 
     /// The least radius at which the rule reports a pair, if any: with its confirmation, and without.
-    fn least_radii(
-        &self,
-        corpus: &Corpus,
-        thresholds: &Thresholds,
-        a: usize,
-        b: usize,
-    ) -> [Option<u32>; 2] {
+    fn least_radii(&self, thresholds: &Thresholds, a: usize, b: usize) -> [Option<u32>; 2] {
         let (earlier, later) = (&self.sketches[a], &self.sketches[b]);
         if earlier.digest.is_some() && earlier.digest == later.digest {
             return [Some(0); 2];
         }
-        let same_host = corpus.hosts[a] == corpus.hosts[b];
-        let template = if same_host { self.templates[b] } else { Share::NONE };
         let (Some(x), Some(y)) = (thresholds.comparable(earlier), thresholds.comparable(later))
         else {
             return [None; 2];
         };
         let distance = x.fingerprint().distance(y.fingerprint());
-        [thresholds.confirms(&x, later, template).then_some(distance), Some(distance)]
+        [thresholds.confirms(&x, later).then_some(distance), Some(distance)]
     }
 }
 
@@ -266,7 +243,7 @@ fn doubtful(corpus: &Corpus, thresholds: &Thresholds, run: &Run) -> (Vec<Doubtfu
     let (mut missed, mut mistaken) = (Vec::new(), Vec::new());
     corpus.each_pair(|a, b, similarity| {
         let (earlier, later) = (&run.sketches[a], &run.sketches[b]);
-        let [found, _] = run.least_radii(corpus, thresholds, a, b);
+        let [found, _] = run.least_radii(thresholds, a, b);
         let list = match found.filter(|&radius| radius <= thresholds.radius()) {
             None if similarity >= 0.9 => &mut missed,
             Some(_) if similarity < 0.5 => &mut mistaken,
@@ -286,15 +263,6 @@ fn doubtful(corpus: &Corpus, thresholds: &Thresholds, run: &Run) -> (Vec<Doubtfu
     missed.truncate(LISTED);
     mistaken.truncate(LISTED);
     (missed, mistaken)
-}
-
-impl TemplateQuality {
-    fn new(shares: &[Share]) -> Self {
-        let known: Vec<_> = shares.iter().filter(|&&share| share != Share::NONE).collect();
-        let sum: u32 = known.iter().map(|share| share.percent()).sum();
-        let texts = known.len();
-        Self { texts, mean_share: (texts > 0).then(|| f64::from(sum) / texts as f64 / 100.0) }
-    }
 }
 
 impl Quality {
@@ -337,13 +305,8 @@ impl StreamCounts {
     }
 }
 
-/// Judges the texts in order. Returns the counts of all texts, then of each language, and for each text the share of it that was known
-/// to be template when it came.
-pub(super) fn stream(
-    corpus: &Corpus,
-    options: &Options,
-    sketches: &[Sketch],
-) -> (Vec<StreamCounts>, Vec<Share>) {
+/// Judges the texts in order. Returns the counts of all texts, then of each language.
+pub(super) fn stream(corpus: &Corpus, options: &Options, sketches: &[Sketch]) -> Vec<StreamCounts> {
     let entries = NonZeroU64::new(sketches.len() as u64).unwrap_or(NonZeroU64::MIN);
     let window = WindowOptions { entries, age: None };
     let options = Options { window, memory: ByteSize(u64::MAX), ..options.clone() };
@@ -351,7 +314,6 @@ pub(super) fn stream(
     let documents = filter.documents();
     let mut counts = vec![StreamCounts::default(); corpus.lang_names.len() + 1];
     let mut kept = vec![false; sketches.len()];
-    let mut templates = Vec::with_capacity(sketches.len());
     for (place, sketch) in sketches.iter().enumerate() {
         let (id, host, text) =
             (place.to_string(), &*corpus.hosts[place], &*corpus.texts[place].text);
@@ -360,11 +322,8 @@ pub(super) fn stream(
                 let page = documents.outlined(&id, Some(host), text, outline);
                 page.with_text_sketch(sketch.clone()).with_time(Timestamp(0))
             }
-            None => documents
-                .sketched(&id, sketch.clone(), corpus.chars[place])
-                .with_text_from(host, text),
+            None => documents.sketched(&id, sketch.clone(), corpus.chars[place]),
         };
-        templates.push(filter.template(&document));
         let judgement = filter.judge(&document);
         kept[place] = judgement.verdict.is_unique();
         // Documents are numbered from 1.
@@ -374,7 +333,7 @@ pub(super) fn stream(
         counts[0].add(&outcome);
         counts[corpus.langs[place] + 1].add(&outcome);
     }
-    (counts, templates)
+    counts
 }
 
 fn outcome(corpus: &Corpus, kept: &[bool], place: usize, of: Option<usize>) -> StreamCounts {

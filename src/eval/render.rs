@@ -10,7 +10,7 @@ use askama::Template;
 
 use super::{
     quality::{BANDS, MAX_RADIUS},
-    quality::{Doubtful, Figures, GroupQuality, Quality, StreamQuality, TemplateQuality},
+    quality::{Doubtful, Figures, GroupQuality, Quality, StreamQuality},
 };
 
 /// Radii of the table: those that a configuration can have.
@@ -29,9 +29,6 @@ impl Display for Quality {
             f,
             "mode {mode}, radius {radius}, recipe {scheme}: {pairs} pair{s} of {texts} texts ({listed} listed), {seeds} seed{means}"
         )?;
-        if let TemplateQuality { texts, mean_share: Some(mean) } = self.templates {
-            writeln!(f, "templates: part of {texts} texts, {:.0} % on average", mean * 100.0)?;
-        }
         groups(self, f)?;
         bands(self, f)?;
         radii(self, f)?;

@@ -47,13 +47,23 @@ pub(super) fn resolve(base: Option<&Url>, href: &str) -> Option<Url> {
     matches!(url.scheme(), "http" | "https").then_some(url)
 }
 
-/// Resolves all links, in page order, each URL once. Of each also whether an occurrence `is_own`.
+/// Where a link stands: of several occurrences the last of these counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum LinkPlace {
+    /// In navigation, header, footer or the like.
+    Beside,
+    /// In the content, but not in the body text.
+    Content,
+    Body,
+}
+
+/// Resolves all links, in page order, each URL once. Of each also its place.
 pub(super) fn resolve_all<'a>(
     base: Option<&Url>,
     raw: impl Iterator<Item = RawLink<'a>>,
-    is_own: impl Fn(&RawLink<'a>) -> bool,
-) -> (Vec<Link>, Vec<bool>) {
-    let (mut links, mut own): (Vec<Link>, Vec<bool>) = Default::default();
+    place: impl Fn(&RawLink<'a>) -> LinkPlace,
+) -> (Vec<Link>, Vec<LinkPlace>) {
+    let (mut links, mut places): (Vec<Link>, Vec<LinkPlace>) = Default::default();
     let mut by_url: HashMap<Url, usize> = HashMap::new();
     // Pages repeat links, and a repeated one need not be parsed again.
     let mut by_href: HashMap<&str, Option<usize>> = HashMap::new();
@@ -72,17 +82,17 @@ pub(super) fn resolve_all<'a>(
                 Some(*by_url.entry(url).or_insert_with_key(|url| {
                     bytes += url.as_str().len();
                     links.push(Link { url: url.clone(), nofollow: true });
-                    own.push(false);
+                    places.push(LinkPlace::Beside);
                     links.len() - 1
                 }))
             })),
         };
         if let Some(index) = index {
             links[index].nofollow &= nofollow;
-            own[index] |= is_own(&link);
+            places[index] = places[index].max(place(&link));
         }
     }
-    (links, own)
+    (links, places)
 }
 
 /// The target in the `content` of a meta refresh, by the HTML Standard's "shared declarative refresh steps".

@@ -56,7 +56,7 @@ mod walk;
 use serde::Serialize;
 use url::Url;
 
-use self::{links::RawLink, rules::Selection};
+use self::{links::{LinkPlace, RawLink}, rules::Selection};
 use crate::page::{Outline, Page, language, language::of_tag};
 
 pub use self::{
@@ -150,13 +150,17 @@ impl Extractor {
         }
         let resolved = |href: &&str| links::resolve(base.as_ref(), href);
         let tagged = || reading.lang.and_then(of_tag);
-        let is_own = |link: &RawLink<'_>| !reading.beside[link.block];
-        let (links, own) = links::resolve_all(base.as_ref(), reading.links.into_iter(), is_own);
+        let place = |link: &RawLink<'_>| match reading.in_body[link.block] {
+            _ if reading.beside[link.block] => LinkPlace::Beside,
+            true => LinkPlace::Body,
+            false => LinkPlace::Content,
+        };
+        let (links, places) = links::resolve_all(base.as_ref(), reading.links.into_iter(), place);
         let mut outline = reading.outline;
-        for (link, _) in links.iter().zip(own).filter(|(_, is_own)| *is_own) {
+        for (link, place) in links.iter().zip(places) {
             // Anchors lead to the page itself.
-            if page.url.as_ref() != Some(&link.url) {
-                outline.link(link.url.as_str());
+            if place != LinkPlace::Beside && page.url.as_ref() != Some(&link.url) {
+                outline.link(link.url.as_str(), place == LinkPlace::Body);
             }
         }
         Extracted {

@@ -5,7 +5,7 @@ use html5ever::local_name;
 use scraper::{ElementRef, Html, Node, node::Element};
 
 use super::{
-    blocks::{Blocks, Flow, Kind},
+    blocks::{Blocks, Flow},
     boilerplate::{self, Hint, attribute},
     declared::{Declared, is_json},
     directives::{Directives, is_agent},
@@ -26,6 +26,8 @@ pub(super) struct Reading<'a> {
     pub(super) links: Vec<RawLink<'a>>,
     /// For each block whether it stands beside the text by its tag, role or name, or that of an element that contains it.
     pub(super) beside: Vec<bool>,
+    /// For each block whether it has a line of the body text.
+    pub(super) in_body: Vec<bool>,
     pub(super) base: Option<&'a str>,
     pub(super) canonical: Vec<&'a str>,
     pub(super) robots: Directives,
@@ -112,7 +114,6 @@ impl<'a> Walk<'a, '_> {
     fn finish(mut self) -> Reading<'a> {
         let blocks = std::mem::replace(&mut self.blocks, Blocks::new()).finish();
         let parents: Vec<usize> = blocks.iter().map(|block| block.parent).collect();
-        let headings: Vec<bool> = blocks.iter().map(|block| block.kind == Kind::Heading).collect();
         let mut beside: Vec<bool> = Vec::with_capacity(blocks.len());
         for block in &blocks {
             beside.push(block.hint >= Hint::Aside || beside.get(block.parent) == Some(&true));
@@ -124,14 +125,19 @@ impl<'a> Walk<'a, '_> {
         } else {
             vec![true; self.writer.segments.len()]
         };
+        let mut in_body = vec![false; parents.len()];
+        for (segment, _) in self.writer.segments.iter().zip(&keeps).filter(|(_, is_kept)| **is_kept) {
+            in_body[segment.block] = true;
+        }
+        self.reading.in_body = in_body;
         self.reading.text = self.writer.text(|segment| keeps[segment]);
-        self.reading.outline = self.outline(&parents, &headings, &keeps);
+        self.reading.outline = self.outline(&parents, &keeps);
         self.reading.is_cut = self.writer.is_full;
         self.reading
     }
 
     /// All that the page shows.
-    fn outline(&self, parents: &[usize], headings: &[bool], keeps: &[bool]) -> Outline {
+    fn outline(&self, parents: &[usize], keeps: &[bool]) -> Outline {
         let name = [self.reading.title.as_deref(), self.heading.as_deref()];
         let mut outline = Outline::new(&name.map(Option::unwrap_or_default).join("\n"));
         let number = |block: usize| u32::try_from(block).unwrap_or(Outline::PAGE);
@@ -141,13 +147,7 @@ impl<'a> Walk<'a, '_> {
         for (index, segment) in self.writer.segments.iter().enumerate() {
             let text = self.writer.text_of(index);
             let (block, linked, is_body) = (number(segment.block), segment.linked, keeps[index]);
-            if segment.code * 2 > text.len() {
-                outline.code_line(block, text, linked, is_body);
-            } else if headings.get(segment.block) == Some(&true) {
-                outline.heading_line(block, text, linked, is_body);
-            } else {
-                outline.line(block, text, linked, is_body);
-            }
+            outline.line(block, text, linked, is_body);
             outline.set_links(segment.links);
         }
         outline

@@ -3,7 +3,7 @@
 use std::{convert::Infallible, iter};
 
 use super::{
-    article::ArticleSketch,
+    content::Content,
     incremental::{IncrementalMap, IncrementalQueue},
     key::Key,
     verdict::{Facts, Kind, Match, Step, Verdict},
@@ -39,7 +39,7 @@ impl Known {
             step,
             distance: 0,
             signature_distance: 0,
-            shared: None,
+            similarity: 1.0,
         };
         self.verdict.matched().map_or(equal, |&of_alias| Match { step, ..of_alias })
     }
@@ -65,11 +65,11 @@ pub(crate) trait Digests {
     /// If the table cannot be read.
     fn find(&mut self, digest: Digest, out: &mut Vec<Known>) -> Result<(), Self::Error>;
 
-    /// The sketch of a page in the window, if it has one.
+    /// The content of a page in the window.
     ///
     /// # Errors
     /// If the table cannot be read.
-    fn article(&mut self, id: DocId) -> Result<Option<ArticleSketch>, Self::Error>;
+    fn content(&mut self, id: DocId) -> Result<Option<Content>, Self::Error>;
 }
 
 /// The tables of a filter that remembers what it judges.
@@ -80,14 +80,14 @@ pub(crate) trait DigestsMut: Digests {
     /// If the table cannot be written.
     fn insert(&mut self, digests: &[Digest], known: &Known) -> Result<(), Self::Error>;
 
-    /// Keeps the sketch of a page, and the keys under which it is entered in the index. Ids grow from call to call.
+    /// Keeps the content of a page, and the keys under which it is entered in the index. Ids grow from call to call.
     ///
     /// # Errors
     /// If the table cannot be written.
-    fn keep_article(
+    fn keep_content(
         &mut self,
         id: DocId,
-        sketch: &ArticleSketch,
+        content: &Content,
         keys: &[u64],
     ) -> Result<(), Self::Error>;
 
@@ -107,9 +107,9 @@ const AT_ONCE: usize = 64;
 pub(crate) struct MemoryDigests {
     representatives: Ledger<()>,
     aliases: Ledger<Alias>,
-    articles: IncrementalQueue<(DocId, Box<[u8]>)>,
-    /// Bytes of the sketches.
-    articles_size: usize,
+    contents: IncrementalQueue<(DocId, Box<[u8]>)>,
+    /// Bytes of the contents.
+    contents_size: usize,
 }
 
 /// What is known of an alias besides.
@@ -121,8 +121,8 @@ struct Alias {
 
 impl MemoryDigests {
     /// Bytes of memory that the sketches of pages take.
-    pub(crate) fn articles_size(&self) -> usize {
-        self.articles_size
+    pub(crate) fn contents_size(&self) -> usize {
+        self.contents_size
     }
 }
 
@@ -141,9 +141,9 @@ impl Digests for MemoryDigests {
         Ok(())
     }
 
-    fn article(&mut self, id: DocId) -> Result<Option<ArticleSketch>, Infallible> {
-        let found = self.articles.find(&id, |(id, _)| *id);
-        Ok(found.and_then(|(_, packed)| ArticleSketch::unpack(packed)))
+    fn content(&mut self, id: DocId) -> Result<Option<Content>, Infallible> {
+        let found = self.contents.find(&id, |(id, _)| *id);
+        Ok(found.and_then(|(_, packed)| Content::from_bytes(packed)))
     }
 }
 
@@ -158,23 +158,23 @@ impl DigestsMut for MemoryDigests {
         Ok(())
     }
 
-    fn keep_article(
+    fn keep_content(
         &mut self,
         id: DocId,
-        sketch: &ArticleSketch,
+        content: &Content,
         _: &[u64],
     ) -> Result<(), Infallible> {
-        let packed = sketch.pack().into_boxed_slice();
-        self.articles_size += size_of::<(DocId, Box<[u8]>)>() + packed.len();
-        self.articles.push((id, packed));
+        let packed = content.to_bytes().into_boxed_slice();
+        self.contents_size += size_of::<(DocId, Box<[u8]>)>() + packed.len();
+        self.contents.push((id, packed));
         Ok(())
     }
 
     fn expire(&mut self, horizon: Horizon) -> Result<(), Infallible> {
         for _ in 0..AT_ONCE {
             let is_past = |(id, _): &mut (DocId, _)| *id < horizon.representative;
-            let Some((_, packed)) = self.articles.pop_if(is_past) else { break };
-            self.articles_size -= size_of::<(DocId, Box<[u8]>)>() + packed.len();
+            let Some((_, packed)) = self.contents.pop_if(is_past) else { break };
+            self.contents_size -= size_of::<(DocId, Box<[u8]>)>() + packed.len();
         }
         self.representatives.drop_while(|record| record.id < horizon.representative);
         self.aliases.drop_while(|record| record.more.number < horizon.alias);

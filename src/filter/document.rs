@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use super::{
-    article::{Article, ArticleSketch},
+    content::Content,
     key::{Key, OriginKey},
-    templates::Blocks,
+    keys::Keys,
+    reader::{self, Read},
+    sketch::Sketch,
     verdict::Facts,
 };
 #[cfg(feature = "html")]
@@ -14,22 +16,21 @@ use crate::{
     page::{Origin, Page},
 };
 use crate::{
-    fingerprint::{Digest, Fingerprinter, Recipe, Sketch},
+    fingerprint::{Digest, Fingerprinter, Recipe, Sketch as TextSketch},
     page::{Lang, Outline, Timestamp, language},
 };
 
 /// A document to be judged. [`Documents`] makes them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Document {
     pub(crate) id: String,
     pub(crate) key: Key,
-    pub(crate) body: Option<Digest>,
     pub(crate) sketch: Sketch,
+    /// The keys by which pages with common passages are searched.
+    pub(crate) searched: Vec<u64>,
     pub(crate) chars: u32,
     pub(crate) lang: Option<Lang>,
     pub(crate) at: Timestamp,
-    pub(crate) blocks: Option<Blocks>,
-    pub(crate) article: Option<Article>,
     pub(crate) recipe: Recipe,
 }
 
@@ -40,16 +41,22 @@ impl Document {
         &self.id
     }
 
-    /// The signature of its text, and the digest of its words.
+    /// All that is kept of it to judge later ones.
     #[must_use]
     pub fn sketch(&self) -> &Sketch {
         &self.sketch
     }
 
+    /// The keys by which earlier pages are searched: those that have one of them among their [`Sketch::keys`] may have the same content.
+    #[must_use]
+    pub fn searched_keys(&self) -> &[u64] {
+        &self.searched
+    }
+
     /// Fingerprint, length and language of its text.
     #[must_use]
     pub fn facts(&self) -> Facts {
-        let Sketch { signature, features, .. } = self.sketch;
+        let TextSketch { signature, features, .. } = self.sketch.text;
         Facts {
             fingerprint: (features > 0).then(|| signature.fingerprint()),
             chars: self.chars,
@@ -62,7 +69,7 @@ impl Document {
     /// The same document with the digest of its body: the bytes from which its text was taken.
     #[must_use]
     pub fn with_body(self, body: Digest) -> Self {
-        Self { body: Some(body), ..self }
+        Self { sketch: Sketch { body: Some(body), ..self.sketch }, ..self }
     }
 
     /// The same document with this key. By default the key is the hash of the id. A document never repeats an earlier one with the same key.
@@ -71,24 +78,15 @@ impl Document {
         Self { key, ..self }
     }
 
-    /// The same document with the blocks of this text.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn with_text_from(self, origin: &str, text: &str) -> Self {
-        Self { blocks: Some(Blocks::of(origin, text)), ..self }
-    }
-
     /// The same document with this sketch of its text, by another seed perhaps: documents that are judged together have one seed.
     #[cfg(feature = "cli")]
-    pub(crate) fn with_text_sketch(self, sketch: Sketch) -> Self {
-        Self { sketch, ..self }
+    pub(crate) fn with_text_sketch(self, text: TextSketch) -> Self {
+        Self { sketch: Sketch { text, ..self.sketch }, ..self }
     }
 
-    /// The same document with the article of which a run keeps this sketch. It can be judged with others that are made in this way.
-    pub(crate) fn with_sketch(self, sketch: ArticleSketch) -> Self {
-        let article = Article::of_sketch(sketch);
-        let blocks = self.blocks.map(|it| page_blocks(it.origin, &article));
-        Self { blocks, article: Some(article), ..self }
+    /// The same document with the content that a run keeps of it.
+    pub(crate) fn with_content(self, content: Content) -> Self {
+        Self { sketch: Sketch { content: Some(content), ..self.sketch }, ..self }
     }
 
     /// The same document with this time of arrival. By default it is the time at which the document was made. A time before that of an
@@ -113,13 +111,13 @@ impl Document {
 #[derive(Clone, Debug)]
 pub struct Documents {
     fingerprinter: Arc<Fingerprinter>,
-    /// Whether pages are judged by their articles.
-    reads_articles: bool,
+    /// Whether pages are compared by their content.
+    reads_content: bool,
 }
 
 impl Documents {
-    pub(crate) fn new(recipe: Recipe, reads_articles: bool) -> Self {
-        Self { fingerprinter: Arc::new(Fingerprinter::new(recipe)), reads_articles }
+    pub(crate) fn new(recipe: Recipe, reads_content: bool) -> Self {
+        Self { fingerprinter: Arc::new(Fingerprinter::new(recipe)), reads_content }
     }
 
     /// The fingerprinter that it uses.
@@ -134,8 +132,7 @@ impl Documents {
         self.document(id, None, text, language(text).and_then(Lang::new))
     }
 
-    /// A plain text from an origin, arriving now. Documents from one origin may share a template: lines that many of them have. The filter
-    /// learns it, and then these documents need a closer match to count as near duplicates. The name is arbitrary: a host, for instance.
+    /// A plain text from an origin, arriving now: a host, for instance.
     #[must_use]
     pub fn text_from(&self, origin: &str, id: &str, text: &str) -> Document {
         self.document(id, Some(origin), text, language(text).and_then(Lang::new))
@@ -166,7 +163,7 @@ impl Documents {
         (self.extracted(id, origin.as_ref(), &extracted, body), extracted)
     }
 
-    /// A page with this body text and outline, arriving now. Its article is compared, not all of its text, unless the options switch that off.
+    /// A page with this body text and outline, arriving now. It is compared by what it shows, not by its text alone, unless the options switch that off.
     ///
     /// ```
     /// use pagesieve::{Filter, filter::Options, page::Outline};
@@ -197,14 +194,14 @@ impl Documents {
         (text, lang): (&str, Option<Lang>),
         outline: &Outline,
     ) -> Document {
-        if !self.reads_articles || outline.parents().is_empty() {
+        if !self.reads_content || outline.parents().is_empty() {
             return self.document(id, origin, text, lang);
         }
-        let (article, sketch) = Article::with_text(outline, text, &self.fingerprinter);
-        let blocks = origin.map(|origin| page_blocks(OriginKey::of(origin), &article));
-        let at = Timestamp::now();
-        let document = self.sketched(id, sketch, chars(text));
-        Document { lang, at, blocks, article: Some(article), ..document }
+        let (Read { content, keys }, sketch) = reader::read(outline, text, &self.fingerprinter);
+        let Keys { stored, searched } = keys;
+        let origin = origin.map(OriginKey::of);
+        let sketch = Sketch { content: Some(content), keys: stored, ..Sketch::of_text(sketch, origin) };
+        Document { lang, at: Timestamp::now(), sketch, searched, ..self.sketched(id, TextSketch::default(), chars(text)) }
     }
 
     /// The text that an extractor found, arriving now. Its origin is the host and port of its URL. `body` is the digest of the bytes from
@@ -221,42 +218,32 @@ impl Documents {
         let lang = extracted.lang.and_then(Lang::new);
         let origin = origin.map(Origin::as_str);
         let document = self.with_outline(id, origin, (&extracted.text, lang), &extracted.outline);
-        Document { body, ..document }
+        Document { sketch: Sketch { body, ..document.sketch }, ..document }
     }
 
     /// A document of which only the sketch is known. For measurements and tests.
     #[doc(hidden)]
     #[must_use]
-    pub fn sketched(&self, id: &str, sketch: Sketch, chars: u32) -> Document {
+    pub fn sketched(&self, id: &str, sketch: TextSketch, chars: u32) -> Document {
         Document {
             id: id.to_owned(),
             key: Key::of(id),
-            body: None,
-            sketch,
+            sketch: Sketch::of_text(sketch, None),
+            searched: Vec::new(),
             chars,
             lang: None,
             at: Timestamp(0),
-            blocks: None,
-            article: None,
             recipe: self.fingerprinter.recipe(),
         }
     }
 
     fn document(&self, id: &str, origin: Option<&str>, text: &str, lang: Option<Lang>) -> Document {
-        Document {
-            lang,
-            at: Timestamp::now(),
-            blocks: origin.map(|origin| Blocks::of(origin, text)),
-            ..self.sketched(id, self.fingerprinter.sketch(text), chars(text))
-        }
+        let sketch = Sketch::of_text(self.fingerprinter.sketch(text), origin.map(OriginKey::of));
+        let document = self.sketched(id, TextSketch::default(), chars(text));
+        Document { lang, at: Timestamp::now(), sketch, ..document }
     }
 }
 
 fn chars(text: &str) -> u32 {
     u32::try_from(text.chars().count()).unwrap_or(u32::MAX)
-}
-
-/// The blocks of a page of this origin by which its template is known.
-fn page_blocks(origin: OriginKey, article: &Article) -> Blocks {
-    Blocks::of_page(origin, article.name(), article.blocks(), article.keys_beside_blocks())
 }

@@ -5,25 +5,23 @@
 
 #[cfg(feature = "serve")]
 use std::collections::BinaryHeap;
-use std::{cell::LazyCell, cmp::Reverse};
+use std::cmp::Reverse;
 
-#[cfg(feature = "cli")]
-use super::article::{Figures, Passage};
 use super::{
-    article::{
-        Article, ArticleSketch, OriginRelation, Own, PassageIndex, PassageKeys, Side, Targets,
-    },
+    compare::{Comparison, Passage, Rule, Side, passages, weight_of},
+    content::Content,
     digests::{Digests, DigestsMut, Horizon, Known},
     document::{Document, Documents},
     key::{Key, OriginKey},
+    keys::PassageIndex,
     options::Options,
-    templates::{Bounds, Share, TemplateChange, TemplateSample, Templates},
+    template::{Template, TemplateChange, TemplateSample, Templates},
     thresholds::Thresholds,
     verdict::{Facts, Judgement, Kind, Match, Step, Verdict},
     window::{Representative, Window},
 };
 use crate::{
-    fingerprint::{Digest, Fingerprint, Recipe, Signature},
+    fingerprint::{Digest, Fingerprint, Recipe, Signature, similarity},
     index::{Audit, BlockIndex, Candidate, Index, TableLayout},
     page::{DocId, Timestamp},
 };
@@ -34,8 +32,10 @@ use serde::{Deserialize, Serialize};
 const EQUAL_LIMIT: usize = BlockIndex::EQUAL_LIMIT as usize;
 /// Representatives that enter the index together when a window is restored.
 const BATCH: usize = 1 << 20;
-/// A page is compared with at most this many others by its article: those with most keys in common.
-const MOST_COMPARED: usize = 16;
+/// A page is compared with at most this many others: those with most keys in common.
+const MOST_COMPARED: usize = 8;
+/// A page whose own content weighs less is thin: fewer than three words.
+const THIN: f64 = 3.0;
 
 /// What a [`Filter`](super::Filter) and a `DurableFilter` have in common: it judges documents in order of arrival and remembers the unique
 /// ones of the window. Both dereference to it, to be asked about the window.
@@ -45,10 +45,10 @@ pub struct Engine<I = BlockIndex> {
     window: Window,
     thresholds: Thresholds,
     documents: Documents,
-    /// `None` if they are switched off.
-    templates: Option<Templates>,
-    /// `None` if pages are not compared by their articles.
-    articles: Option<PassageIndex>,
+    rule: Rule,
+    templates: Templates,
+    /// `None` if pages are not compared by their content.
+    passages: Option<PassageIndex>,
     /// The number of the next document.
     next: DocId,
     /// The number of aliases so far.
@@ -70,41 +70,21 @@ pub(crate) struct Change {
     pub(crate) template: Option<TemplateChange>,
 }
 
+/// How two pages compare, the later one first.
+#[cfg(feature = "cli")]
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ComparedPages {
+    pub(crate) comparison: Comparison,
+    pub(crate) rule: Rule,
+    pub(crate) passages: [Vec<Passage>; 2],
+}
+
 /// How a document is judged, and what is remembered of it.
 struct Decided {
     verdict: Verdict,
     facts: Facts,
     /// Its digests that are not known yet.
     new: Vec<Digest>,
-    /// The keys of its article, if it is compared.
-    keys: Option<PassageKeys>,
-}
-
-/// The article of the page that is judged.
-struct Subject<'a> {
-    article: &'a Article,
-    /// What of it is its own.
-    own: Own,
-    /// How well its origin is known.
-    known: OriginRelation,
-    is_thin: bool,
-}
-
-impl<'a> Subject<'a> {
-    /// It as one of two pages that are compared.
-    fn side(&self) -> Side<'a> {
-        Side::new(self.article.sketch(), self.own.clone())
-    }
-}
-
-/// What the articles of two pages have in common and apart, the later page first.
-#[cfg(feature = "cli")]
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ComparedArticles {
-    pub(crate) figures: Figures,
-    pub(crate) passages: [Vec<Passage>; 2],
-    /// Whether the pages differ beyond what is kept of them to compare articles.
-    pub(crate) ends_differ: bool,
 }
 
 /// Where an engine stands, so that another can continue from there.
@@ -127,9 +107,10 @@ impl<I: Index> Engine<I> {
             index,
             window: Window::new(options.window.clone()),
             thresholds: Thresholds::new(options),
-            documents: Documents::new(recipe, options.knows_articles()),
-            templates: options.knows_templates().then(|| Templates::new(Bounds::default())),
-            articles: options.knows_articles().then(PassageIndex::default),
+            documents: Documents::new(recipe, options.compares_content()),
+            rule: options.rule,
+            templates: Templates::default(),
+            passages: options.compares_content().then(PassageIndex::default),
             next: DocId(1),
             aliases: 0,
             equal_limit: EQUAL_LIMIT,
@@ -154,15 +135,15 @@ impl<I: Index> Engine<I> {
         let recipe = self.documents.fingerprinter().recipe();
         assert!(document.recipe == recipe, "a document is made by the recipe of its filter");
         self.advance(digests, document.at)?;
-        let Decided { verdict, facts, new, keys } = self.decide(digests, document)?;
+        let Decided { verdict, facts, new } = self.decide(digests, document)?;
         if !verdict.is_unique() {
             self.remember_alias(digests, document, &new, verdict, facts)?;
             return Ok(self.numbered(verdict, facts));
         }
         let representative = self.remember_representative(digests, document, new, facts)?;
-        if let Some((article, keys)) = document.article.as_ref().zip(keys) {
-            digests.keep_article(self.next, article.sketch(), &keys.own)?;
-            self.enter_article(self.next, &keys.own, self.window.articles());
+        if let Some(content) = self.content_of(document) {
+            digests.keep_content(self.next, content, &document.sketch.keys)?;
+            self.enter_page(self.next, &document.sketch.keys, self.window.pages());
         }
         let template = self.learn(document);
         let change = self.numbered(Verdict::Unique, facts);
@@ -206,91 +187,70 @@ impl<I: Index> Engine<I> {
         digests: &mut D,
         document: &Document,
     ) -> Result<Decided, D::Error> {
-        if let Some(body) = document.body
+        if let Some(body) = document.sketch.body
             && let Some((verdict, facts)) = self.look_up(digests, document.key, body, Step::Body)?
         {
-            return Ok(Decided { verdict, facts, new: Vec::new(), keys: None });
+            return Ok(Decided { verdict, facts, new: Vec::new() });
         }
-        let subject = self.subject(document);
-        let thin = subject.as_ref().is_some_and(|subject| subject.is_thin);
+        let side = self.content_of(document).map(Side::new);
+        let thin = side.as_ref().is_some_and(|side| self.is_thin(document, side));
         let facts = Facts { thin, ..document.facts() };
-        if let Some(text) = document.sketch.digest.filter(|_| !thin)
+        if let Some(text) = document.sketch.text.digest.filter(|_| !thin)
             && let Some((verdict, _)) = self.look_up(digests, document.key, text, Step::Text)?
-            && self.is_the_same_page(digests, document, subject.as_ref(), verdict)?
+            && self.is_the_same_page(digests, document, side.as_ref(), verdict)?
         {
-            return Ok(Decided { verdict, facts, new: Vec::from_iter(document.body), keys: None });
+            return Ok(Decided { verdict, facts, new: Vec::from_iter(document.sketch.body) });
         }
-        let new = document.body.into_iter().chain(document.sketch.digest).collect();
-        let subject = subject.map(|subject| {
-            let keys = subject.article.keys(&subject.own.boilerplate);
-            (subject, keys)
-        });
-        let near = if thin { None } else { self.near(digests, document, subject.as_ref())? };
-        let verdict = near.map_or(Verdict::Unique, Verdict::Duplicate);
-        Ok(Decided { verdict, facts, new, keys: subject.map(|(_, keys)| keys) })
+        let new = document.sketch.body.into_iter().chain(document.sketch.text.digest).collect();
+        let near = if thin { None } else { self.near(digests, document, side.as_ref())? };
+        Ok(Decided { verdict: near.map_or(Verdict::Unique, Verdict::Duplicate), facts, new })
     }
 
-    /// The article of a document, if it has one.
-    fn subject<'a>(&self, document: &'a Document) -> Option<Subject<'a>> {
-        let article = document.article.as_ref().filter(|_| self.articles.is_some())?;
-        let origin = document.blocks.as_ref().map(|blocks| blocks.origin);
-        let boilerplate = match (&self.templates, &document.blocks) {
-            (Some(templates), Some(blocks)) => templates.boilerplate_of(blocks),
-            _ => vec![false; article.sketch().len()],
-        };
-        let own = Own { boilerplate, targets: self.own_targets(origin, article.targets()) };
-        let known = self.origin_relation(origin, article.name());
-        let is_thin = article.is_thin(&own.boilerplate);
-        Some(Subject { article, own, known, is_thin })
+    /// The content of a page, if pages are compared by it.
+    fn content_of<'a>(&self, document: &'a Document) -> Option<&'a Content> {
+        document.sketch.content.as_ref().filter(|_| self.passages.is_some())
     }
 
-    /// What of a page is its own, not boilerplate of its origin.
-    fn own(&self, origin: Option<OriginKey>, sketch: &ArticleSketch) -> Own {
-        let boilerplate = match &self.templates {
-            Some(templates) => templates.boilerplate(origin, sketch.block_hashes()),
-            None => vec![false; sketch.len()],
-        };
-        Own { boilerplate, targets: self.own_targets(origin, sketch.targets()) }
+    /// Whether a page has hardly any content of its own, as far as is known of its origin.
+    fn is_thin(&self, document: &Document, side: &Side<'_>) -> bool {
+        weight_of(&self.rule, side, self.templates.get(document.sketch.origin)) < THIN
     }
 
-    /// Where the links of a page lead that are not boilerplate of its origin. If boilerplate is not learnt, that is not known.
-    fn own_targets(&self, origin: Option<OriginKey>, targets: &Targets) -> Targets {
-        let templates = self.templates.as_ref();
-        let own = templates.map(|it| targets.own(&it.boilerplate(origin, targets.keys())));
-        own.unwrap_or_default()
-    }
-
-    /// How well the origin of a page of this name is known.
-    fn origin_relation(&self, origin: Option<OriginKey>, name: u32) -> OriginRelation {
-        let templates = self.templates.as_ref();
-        templates.map_or(OriginRelation::SameUnlearnt, |templates| {
-            templates.origin_relation(origin, name)
-        })
-    }
-
-    /// Whether a page with the body text of an earlier one is that page: extraction may have missed the articles of both.
+    /// Whether a page with the body text of an earlier one is that page: extraction may have missed the content of both.
     fn is_the_same_page<D: Digests>(
         &self,
         digests: &mut D,
         document: &Document,
-        subject: Option<&Subject<'_>>,
+        side: Option<&Side<'_>>,
         verdict: Verdict,
     ) -> Result<bool, D::Error> {
-        let Some((subject, found)) = subject.zip(verdict.matched()) else { return Ok(true) };
+        let Some((side, found)) = side.zip(verdict.matched()) else { return Ok(true) };
         let Some(other) = self.window.get(found.of) else { return Ok(true) };
-        let relation = origin_relation(document, &other, subject);
-        if relation == OriginRelation::Different {
+        if document.sketch.origin.is_none() || document.sketch.origin != other.origin {
             return Ok(true);
         }
-        let Some(sketch) = digests.article(found.of)? else { return Ok(true) };
-        let own = self.own(other.origin, &sketch);
-        Ok(!subject.side().beside(&sketch, own).differ_outside_body(relation))
+        let Some(content) = digests.content(found.of)? else { return Ok(true) };
+        let compared = self.compare(side, document.sketch.origin, &Side::new(&content), other.origin);
+        Ok(compared.similarity >= self.rule.similarity)
     }
 
-    /// Enters a page under the keys of its article. `pages` is the number of pages in the window, without texts.
-    pub(crate) fn enter_article(&mut self, id: DocId, keys: &[u64], pages: usize) {
-        if let Some(articles) = &mut self.articles {
-            articles.insert(id, keys, pages, |id| self.window.still_has(id));
+    /// Compares a page with an earlier one, given their origins.
+    fn compare(
+        &self,
+        side: &Side<'_>,
+        origin: Option<OriginKey>,
+        earlier: &Side<'_>,
+        origin_of_earlier: Option<OriginKey>,
+    ) -> Comparison {
+        let templates = [origin, origin_of_earlier].map(|origin| self.templates.get(origin));
+        let is_one_origin = origin.is_some() && origin == origin_of_earlier;
+        side.compare(&self.rule, earlier, templates, is_one_origin)
+    }
+
+    /// Enters a page under its keys. `pages` is the number of pages in the window, without texts.
+    pub(crate) fn enter_page(&mut self, id: DocId, keys: &[u64], pages: usize) {
+        if let Some(passages) = &mut self.passages {
+            passages.insert(id, keys, pages, |id| self.window.still_has(id));
         }
     }
 
@@ -320,7 +280,7 @@ impl<I: Index> Engine<I> {
     /// The number of pages in the window, without texts.
     #[cfg(feature = "state")]
     pub(crate) fn pages(&self) -> usize {
-        self.window.articles()
+        self.window.pages()
     }
 
     /// The number of unique documents in the window.
@@ -376,18 +336,9 @@ impl<I: Index> Engine<I> {
         self.index.audit()
     }
 
-    /// The share of this document that is the template of its origin, as far as it is known by now.
-    #[must_use]
-    pub fn template(&self, document: &Document) -> Share {
-        let known = self.templates.as_ref().zip(document.blocks.as_ref());
-        known.map_or(Share::NONE, |(templates, blocks)| templates.share(blocks))
-    }
-
     /// Adds a sample that an earlier engine has learnt from. They come oldest first, without those that are outdated.
-    pub(crate) fn add_sample(&mut self, sample: &TemplateSample) {
-        if let Some(templates) = &mut self.templates {
-            templates.learn(sample);
-        }
+    pub(crate) fn add_sample(&mut self, sample: TemplateSample) {
+        self.templates.learn(sample);
     }
 
     /// Takes in representatives of an earlier engine's window. `give` passes them, oldest first, to the function that it is called with.
@@ -487,40 +438,39 @@ impl<I: Index> Engine<I> {
             && representative.is_some_and(|representative| representative.key != key)
     }
 
-    /// The page whose article a document repeats. Without articles the nearest text that the rule accepts, of equally near ones the oldest:
+    /// The page whose content a document repeats. Without content the nearest text that the rule accepts, of equally near ones the oldest:
     /// nearest by signature, or by fingerprint where the rule compares nothing else.
     fn near<D: Digests>(
         &mut self,
         digests: &mut D,
         document: &Document,
-        subject: Option<&(Subject<'_>, PassageKeys)>,
+        side: Option<&Side<'_>>,
     ) -> Result<Option<Match>, D::Error> {
         self.candidates.clear();
-        if let Some(signature) = self.thresholds.comparable(&document.sketch) {
-            let radius = self.thresholds.search_radius(document.sketch.features);
+        if let Some(signature) = self.thresholds.comparable(&document.sketch.text) {
+            let radius = self.thresholds.search_radius(document.sketch.text.features);
             self.index.candidates(signature.fingerprint(), radius, &mut self.candidates);
         }
-        let best = match subject {
-            Some((subject, keys)) => self.near_by_article(digests, document, subject, keys)?,
+        let best = match side {
+            Some(side) => self.near_by_content(digests, document, side)?,
             None => None,
         };
         Ok(best.or_else(|| self.near_by_text(document)))
     }
 
-    /// The page that has the largest share of its article in common with a document that repeats it, of several the oldest.
-    fn near_by_article<D: Digests>(
+    /// The most similar page that a document repeats, of several the oldest.
+    fn near_by_content<D: Digests>(
         &self,
         digests: &mut D,
         document: &Document,
-        subject: &Subject<'_>,
-        keys: &PassageKeys,
+        side: &Side<'_>,
     ) -> Result<Option<Match>, D::Error> {
         let mut ids: Vec<(DocId, usize)> = self.candidates.iter().map(|it| (it.id, 0)).collect();
-        if let Some(articles) = &self.articles {
-            articles.find(keys, self.next, |id| self.window.still_has(id), &mut ids);
+        if let Some(passages) = &self.passages {
+            let is_known = |id| self.window.still_has(id);
+            passages.find(&document.searched, self.next, is_known, &mut ids);
         }
         ids.sort_by_key(|&(id, keys)| (Reverse(keys), id));
-        let side = LazyCell::new(|| subject.side());
         let (mut best, mut compared): (Option<Match>, Vec<DocId>) = (None, Vec::new());
         for (id, _) in ids {
             if compared.len() == MOST_COMPARED {
@@ -529,111 +479,90 @@ impl<I: Index> Engine<I> {
             let Some(other) = self.window.get(id).filter(|other| other.key != document.key) else {
                 continue;
             };
-            if compared.contains(&id) || !other.has_article {
+            if compared.contains(&id) || !other.has_content {
                 continue;
             }
             compared.push(id);
-            // Nothing later is better than all of the article.
-            if best.is_some_and(|best| best.shared == Some(100) && best.of < id) {
+            // Nothing later is better than equal content.
+            if best.is_some_and(|best| best.similarity >= 1.0 && best.of < id) {
                 continue;
             }
-            let Some(sketch) = digests.article(id)? else { continue };
-            let relation = origin_relation(document, &other, subject);
-            let own = || self.own(other.origin, &sketch);
-            let Some(shared) = side.repeats(&sketch, own, relation) else { continue };
-            if self.ends_differ(document, (&sketch, other.signature), relation) {
+            let Some(content) = digests.content(id)? else { continue };
+            let earlier = Side::new(&content);
+            let compared = self.compare(side, document.sketch.origin, &earlier, other.origin);
+            if !compared.repeats(&self.rule) {
                 continue;
             }
-            let (signature, own) = (other.signature.unwrap_or_default(), document.sketch.signature);
+            let (signature, own) = (other.signature.unwrap_or_default(), document.sketch.text.signature);
+            #[expect(clippy::cast_possible_truncation, reason = "it is from 0 to 1")]
             let found = Match {
                 of: id,
                 kind: Kind::Near,
                 step: Step::Near,
                 distance: signature.fingerprint().distance(own.fingerprint()),
                 signature_distance: signature.distance(&own),
-                shared: u8::try_from(shared).ok(),
+                similarity: compared.similarity as f32,
             };
-            best = best.into_iter().chain([found]).min_by_key(|it| (Reverse(it.shared), it.of));
+            let is_better = |best: Match| {
+                found.similarity > best.similarity || found.similarity == best.similarity && id < best.of
+            };
+            if best.is_none_or(is_better) {
+                best = Some(found);
+            }
         }
         Ok(best)
     }
 
-    /// Whether long pages of one origin differ beyond the ends of their sketches, which only their signatures show. Links, which may be teasers,
-    /// may all differ.
-    fn ends_differ(
-        &self,
-        document: &Document,
-        earlier: (&ArticleSketch, Option<Signature>),
-        relation: OriginRelation,
-    ) -> bool {
-        let (sketch, signature) = earlier;
-        let is_truncated = |page: &&ArticleSketch| page.is_body_truncated();
-        let later = document.article.as_ref().map(Article::sketch).filter(is_truncated);
-        let both = later.zip(Some(sketch).filter(is_truncated));
-        let Some((later, sketch)) = both.filter(|_| relation != OriginRelation::Different) else {
-            return false;
-        };
-        let features = document.sketch.features;
-        let common = later.text_beside_links(sketch);
-        signature.unwrap_or_default().distance(&document.sketch.signature)
-            > self.thresholds.signature_radius_with_changes(features, common)
-    }
-
-    /// What the articles of two pages have in common and apart, the later page first, if the filter compares them.
+    /// What two pages have in common and apart, the later page first, if the filter compares pages.
     #[cfg(feature = "cli")]
-    pub(crate) fn compare_articles(&self, pages: [&Document; 2]) -> Option<ComparedArticles> {
-        self.articles.as_ref()?;
-        let [later, earlier] = [pages[0].article.as_ref()?, pages[1].article.as_ref()?];
-        let origins = pages.map(|page| page.blocks.as_ref().map(|blocks| blocks.origin));
-        let mine = self.own(origins[0], later.sketch());
-        let theirs = self.own(origins[1], earlier.sketch());
-        let relation = OriginRelation::of(origins, self.origin_relation(origins[0], later.name()));
-        let signature = self.thresholds.comparable(&pages[1].sketch);
-        let ends_differ = self.ends_differ(pages[0], (earlier.sketch(), signature), relation);
-        let side = Side::new(later.sketch(), mine);
-        let pair = side.beside(earlier.sketch(), theirs);
-        Some(ComparedArticles {
-            figures: pair.figures(relation),
-            passages: pair.passages(),
-            ends_differ,
-        })
+    pub(crate) fn compare_pages(&self, pages: [&Document; 2]) -> Option<ComparedPages> {
+        let [later, earlier] = [self.content_of(pages[0])?, self.content_of(pages[1])?];
+        let sides = [Side::new(later), Side::new(earlier)];
+        let origins = pages.map(|page| page.sketch.origin);
+        let comparison = self.compare(&sides[0], origins[0], &sides[1], origins[1]);
+        let templates = origins.map(|origin| self.templates.get(origin));
+        let passages =
+            passages(&self.rule, [&sides[0], &sides[1]], templates, comparison.is_one_origin);
+        Some(ComparedPages { comparison, rule: self.rule, passages })
     }
 
-    /// The pages that share a key with the article of a document.
+    /// The template of an origin, as far as it is known by now.
+    #[must_use]
+    pub fn template(&self, origin: Option<&str>) -> &Template {
+        self.templates.get(origin.map(OriginKey::of))
+    }
+
+    /// The pages that share a key with a document.
     #[cfg(feature = "crawl")]
     pub(crate) fn sharing_keys(&self, document: &Document, next: DocId) -> Vec<DocId> {
         let mut found = Vec::new();
-        if let Some((articles, subject)) = self.articles.as_ref().zip(self.subject(document)) {
-            let keys = subject.article.keys(&subject.own.boilerplate);
-            articles.find(&keys, next, |id| self.window.still_has(id), &mut found);
+        if let Some(passages) = self.passages.as_ref().filter(|_| document.sketch.is_page()) {
+            let is_known = |id| self.window.still_has(id);
+            passages.find(&document.searched, next, is_known, &mut found);
         }
         found.into_iter().map(|(id, _)| id).collect()
     }
 
-    /// The nearest candidate that the rule for texts accepts. Two pages are compared by their articles only.
+    /// The nearest candidate that the rule for texts accepts. Two pages are compared by their content only.
     fn near_by_text(&self, document: &Document) -> Option<Match> {
-        let has_article = self.articles.is_some() && document.article.is_some();
-        let signature = self.thresholds.comparable(&document.sketch)?;
-        let origin = document.blocks.as_ref().map(|blocks| blocks.origin);
-        let template = LazyCell::new(|| self.template(document));
+        let has_content = self.content_of(document).is_some();
+        let signature = self.thresholds.comparable(&document.sketch.text)?;
         let mut accepted = self.candidates.iter().filter_map(|&candidate| {
             let other = self.window.get(candidate.id).filter(|other| other.key != document.key)?;
-            if has_article && other.has_article {
+            if has_content && other.has_content {
                 return None;
             }
             let signature_of_other = other.signature?;
-            let same_origin = origin.is_some() && other.origin == origin;
-            let template = if same_origin { *template } else { Share::NONE };
+            let signature_distance = signature_of_other.distance(&signature);
             let found = Match {
                 of: candidate.id,
                 kind: Kind::Near,
                 step: Step::Near,
                 distance: candidate.distance,
-                signature_distance: signature_of_other.distance(&signature),
-                shared: None,
+                signature_distance,
+                similarity: similarity(signature_distance),
             };
-            let is_near = self.thresholds.confirms(&signature_of_other, &document.sketch, template);
-            is_near.then_some(found)
+            self.thresholds.confirms(&signature_of_other, &document.sketch.text).then_some(found)
         });
         if self.thresholds.confirms_by_signature() {
             accepted.min_by_key(|found| (found.signature_distance, found.of))
@@ -651,22 +580,22 @@ impl<I: Index> Engine<I> {
         facts: Facts,
     ) -> Result<Representative, D::Error> {
         let id = self.next;
-        let facts = document.body.map(|_| facts);
+        let facts = document.sketch.body.map(|_| facts);
         let known = Known { id, key: document.key, verdict: Verdict::Unique, alias: None, facts };
         known_by.retain(|digest| !self.at_limit.contains(digest));
         digests.insert(&known_by, &known)?;
         // A fingerprint that the index refuses is not compared later either, so that a restored window is the same.
         let signature = self
             .thresholds
-            .comparable(&document.sketch)
+            .comparable(&document.sketch.text)
             .filter(|signature| self.index.insert(id, signature.fingerprint()));
         let representative = Representative {
             id,
             at: self.window.clock(),
             key: document.key,
-            origin: document.blocks.as_ref().map(|blocks| blocks.origin),
+            origin: document.sketch.origin,
             signature,
-            has_article: self.articles.is_some() && document.article.is_some(),
+            has_content: self.content_of(document).is_some(),
         };
         self.window.push(&representative);
         Ok(representative)
@@ -685,17 +614,17 @@ impl<I: Index> Engine<I> {
             return Ok(());
         }
         let (id, alias) = (self.next, Some(self.aliases));
-        let (key, facts) = (document.key, document.body.map(|_| facts));
+        let (key, facts) = (document.key, document.sketch.body.map(|_| facts));
         digests.insert(known_by, &Known { id, key, verdict, alias, facts })?;
         self.aliases += 1;
         Ok(())
     }
 
-    /// Learns from a unique document, before it gets its number. Copies teach nothing: an article of many copies would become boilerplate.
+    /// Learns from a unique page, before it gets its number. Copies teach nothing.
     fn learn(&mut self, document: &Document) -> Option<TemplateChange> {
-        let (templates, blocks) = self.templates.as_mut().zip(document.blocks.as_ref())?;
-        let sample = templates.sample(self.next, document.key, blocks)?;
-        let outdated = templates.learn(&sample);
+        let (origin, content) = document.sketch.origin.zip(self.content_of(document))?;
+        let sample = self.templates.sample(self.next, document.key, origin, content)?;
+        let outdated = self.templates.learn(sample.clone());
         Some(TemplateChange { sample, outdated })
     }
 
@@ -706,16 +635,6 @@ impl<I: Index> Engine<I> {
         let judgement = Judgement { id, at: self.window.clock(), verdict, facts };
         Change { judgement, representative: None, template: None }
     }
-}
-
-/// How a document and a page of the window are related.
-fn origin_relation(
-    document: &Document,
-    other: &Representative,
-    subject: &Subject<'_>,
-) -> OriginRelation {
-    let origin = document.blocks.as_ref().map(|blocks| blocks.origin);
-    OriginRelation::of([origin, other.origin], subject.known)
 }
 
 impl Engine {
@@ -732,9 +651,8 @@ impl<I: Index> Engine<I> {
         &self.index
     }
 
-    /// The same with other bounds: of what it learns of templates, and of the representatives that are known by one digest.
-    pub(crate) fn bounded(mut self, bounds: Bounds, equal_limit: std::num::NonZeroU32) -> Self {
-        self.templates = self.templates.map(|_| Templates::new(bounds));
+    /// The same with another limit of the representatives that are known by one digest.
+    pub(crate) fn bounded(mut self, equal_limit: std::num::NonZeroU32) -> Self {
         self.equal_limit = equal_limit.get() as usize;
         self
     }
@@ -742,10 +660,5 @@ impl<I: Index> Engine<I> {
     /// The representatives in the window, oldest first.
     pub(crate) fn representatives(&self) -> impl Iterator<Item = Representative> {
         self.window.iter()
-    }
-
-    pub(crate) fn without_templates(mut self) -> Self {
-        self.templates = None;
-        self
     }
 }

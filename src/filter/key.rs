@@ -2,6 +2,8 @@
 
 use std::num::NonZeroU64;
 
+use serde::{Deserialize, Serialize};
+
 /// Identifies a document across its versions: the hash of its URL or of the caller's id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key(pub u64);
@@ -21,7 +23,7 @@ impl Key {
 }
 
 /// Identifies an origin, whose pages may share a template: the hash of its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct OriginKey(NonZeroU64);
 
 impl OriginKey {

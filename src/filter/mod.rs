@@ -24,16 +24,19 @@
 //! texts of one origin it requires a closer match the larger their template is: a template never makes a verdict on a text less strict, and
 //! does not affect texts of other origins. Of pages, the blocks that belong to it are boilerplate and do not count as their article.
 
-mod article;
+mod compare;
+mod content;
 mod digests;
 mod document;
 mod engine;
 mod incremental;
 mod key;
+mod keys;
 mod options;
-
+mod reader;
+mod sketch;
 mod stream;
-mod templates;
+mod template;
 mod thresholds;
 mod verdict;
 mod window;
@@ -48,25 +51,25 @@ use crate::{
     page::DocId,
 };
 
-pub(crate) use article::{
-    Article, ArticleSketch, Figures, Names, Part, Passage, Shared, TargetFigures, UnmetCondition,
-    WORD,
-};
+pub use compare::{Comparison, Rule, compare};
+pub(crate) use compare::{Part, Passage};
+pub(crate) use content::Content;
 pub(crate) use digests::{Digests, DigestsMut, Horizon, Known, MemoryDigests};
 pub use document::{Document, Documents};
 #[cfg(feature = "cli")]
-pub(crate) use engine::ComparedArticles;
+pub(crate) use engine::ComparedPages;
 pub use engine::Engine;
 pub(crate) use engine::{Change, Position};
 pub use key::Key;
 pub(crate) use key::OriginKey;
 pub use options::{MemoryError, Mode, Options, OptionsError, Radius, RadiusError};
 
+#[cfg(feature = "cli")]
+pub(crate) use reader::lines_of_blocks;
+pub use sketch::Sketch;
 pub use stream::{Judge, Judged, NearDedup, NearDupExt};
-#[cfg(test)]
-pub(crate) use templates::Bounds;
-pub use templates::Share;
-pub(crate) use templates::{TemplateChange, TemplateSample};
+pub use template::Template;
+pub(crate) use template::{TemplateChange, TemplateSample};
 pub use thresholds::Thresholds;
 pub use verdict::{Facts, Judgement, Kind, Match, Step, Verdict};
 pub use window::WindowOptions;
@@ -120,10 +123,10 @@ impl Filter {
         change.judgement
     }
 
-    /// The bytes of memory that it keeps of pages to compare their articles.
+    /// The bytes of memory that it keeps of the content of pages.
     #[must_use]
-    pub fn articles_size(&self) -> usize {
-        self.digests.articles_size()
+    pub fn contents_size(&self) -> usize {
+        self.digests.contents_size()
     }
 
     /// Removes a representative: from now on nothing repeats it. Returns whether it was in the window.

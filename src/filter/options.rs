@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 
-use super::window::WindowOptions;
+use super::{compare::Rule, window::WindowOptions};
 use crate::{
     fingerprint::{HashSeed, HashSeedChoice, Recipe, RecipeError, Segment},
     index::{BlockIndex, MAX_RADIUS, RefusedError, TableLayout},
@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// How duplicates are recognised.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Options {
     /// The rule by which a candidate is accepted.
@@ -28,10 +28,10 @@ pub struct Options {
     pub fold_chinese: bool,
     /// Texts of fewer distinct features are judged by equality only.
     pub min_features: u32,
-    /// Whether pages of one origin that share a large template need a closer match.
-    pub templates: bool,
-    /// Whether pages are compared by their articles, not by all of their body text; in mode `balanced` only.
+    /// Whether pages are compared by what they show, not by their texts alone; in mode `balanced` only.
     pub article: bool,
+    /// The numbers by which pages are compared. The configuration sets [`Rule::similarity`].
+    pub rule: Rule,
     /// Room for the window and its indexes, and for the documents where they are in memory. What a filter in memory keeps of pages to compare
     /// their articles comes on top: some 1.3 KB a page, nothing for a text.
     pub memory: ByteSize,
@@ -76,7 +76,7 @@ pub struct RadiusError(pub u32);
 /// What a representative takes in the window.
 const BYTES_PER_REPRESENTATIVE: u64 = 72;
 /// What the index of passages takes for a page.
-const BYTES_PER_ARTICLE: u64 = super::article::BYTES_PER_PAGE;
+const BYTES_PER_ARTICLE: u64 = super::keys::BYTES_PER_PAGE;
 /// What the digest of its text takes in memory, with what is known of its document. The digest of a body (46 bytes) and remembered duplicates
 /// (120 bytes, 165 with a body) are not included, because their number is unknown beforehand.
 const BYTES_PER_DIGEST: u64 = 88;
@@ -92,8 +92,8 @@ impl Default for Options {
             segment: Segment::default(),
             fold_chinese: true,
             min_features: 10,
-            templates: true,
             article: true,
+            rule: Rule::default(),
             memory: ByteSize::gib(4),
             audit: 0,
             window: WindowOptions::default(),
@@ -124,15 +124,9 @@ impl Options {
         self.layout(BYTES_PER_DIGEST).map(drop)
     }
 
-    /// Whether the templates of origins count: in mode `classic`, which goes by fingerprints alone, they do not.
+    /// Whether pages are compared by their content.
     #[must_use]
-    pub fn knows_templates(&self) -> bool {
-        self.templates && self.mode != Mode::Classic
-    }
-
-    /// Whether pages are compared by their articles.
-    #[must_use]
-    pub fn knows_articles(&self) -> bool {
+    pub fn compares_content(&self) -> bool {
         self.article && self.mode == Mode::Balanced
     }
 
@@ -193,7 +187,7 @@ impl Options {
 
     /// The memory of a window of this many entries beside the index.
     fn other_bytes(&self, entries: u64, digest: u64) -> u64 {
-        let article = if self.knows_articles() { BYTES_PER_ARTICLE } else { 0 };
+        let article = if self.compares_content() { BYTES_PER_ARTICLE } else { 0 };
         entries.saturating_mul(BYTES_PER_REPRESENTATIVE + article + digest)
     }
 

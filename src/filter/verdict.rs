@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    fingerprint::{Fingerprint, similarity},
+    fingerprint::Fingerprint,
     page::{DocId, Lang, Timestamp},
 };
 
 /// Whether a document repeats an earlier one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Verdict {
     /// Nothing like it is in the window: it now represents its text.
     Unique,
@@ -17,7 +17,7 @@ pub enum Verdict {
 }
 
 /// The unique document that a duplicate repeats, and how nearly.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Match {
     /// The representative.
     pub of: DocId,
@@ -29,8 +29,9 @@ pub struct Match {
     pub distance: u32,
     /// In how many of the 256 bits of the signature the two differ.
     pub signature_distance: u32,
-    /// The share of the article that both pages have, in per cent, if they were compared by their articles.
-    pub shared: Option<u8>,
+    /// How similar the two are, from 0 to 1, by the measure that decided: 1 for equal texts, the cosine that the signatures estimate for other
+    /// texts, and [`Comparison::similarity`](super::Comparison) for pages.
+    pub similarity: f32,
 }
 
 /// How a duplicate repeats its match. The numbers are kept in states and never change.
@@ -71,7 +72,7 @@ pub struct Facts {
 }
 
 /// The outcome of a judgement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judgement {
     /// The number that the document got.
     pub id: DocId,
@@ -96,17 +97,6 @@ impl Verdict {
         match self {
             Self::Unique => None,
             Self::Duplicate(matched) => Some(matched),
-        }
-    }
-}
-
-impl Match {
-    /// The cosine of the two texts: 1 for equal ones, otherwise what the signatures' distance estimates.
-    #[must_use]
-    pub fn similarity(&self) -> f32 {
-        match self.kind {
-            Kind::Exact => 1.0,
-            Kind::Near => similarity(self.signature_distance),
         }
     }
 }

@@ -63,8 +63,8 @@ pub(crate) struct Representative {
     pub(crate) origin: Option<OriginKey>,
     /// Its signature, if it takes part in near matching: its text is long enough, and the index had room for its fingerprint.
     pub(crate) signature: Option<Signature>,
-    /// Whether a sketch of its article is kept.
-    pub(crate) has_article: bool,
+    /// Whether its content is kept.
+    pub(crate) has_content: bool,
 }
 
 /// A representative in 72 bytes: number, time, key, flags (is there a signature, and a sketch?), the origin's key or 0, and the signature.
@@ -72,14 +72,14 @@ pub(crate) struct Representative {
 pub(crate) struct Packed(pub(crate) [u64; 9]);
 
 /// A flag of a packed representative.
-const HAS_ARTICLE: u64 = 1 << 32;
+const HAS_CONTENT: u64 = 1 << 32;
 
 impl Packed {
     pub(crate) fn of(representative: &Representative) -> Self {
-        let Representative { id, at, key, origin, signature, has_article } = *representative;
+        let Representative { id, at, key, origin, signature, has_content } = *representative;
         let origin = origin.map_or(0, OriginKey::get);
         let [a, b, c, d] = signature.map_or([0; 4], |signature| signature.0);
-        let flags = u64::from(signature.is_some()) | if has_article { HAS_ARTICLE } else { 0 };
+        let flags = u64::from(signature.is_some()) | if has_content { HAS_CONTENT } else { 0 };
         Self([id.0, at.0.cast_unsigned(), key.0, flags, origin, a, b, c, d])
     }
 
@@ -90,8 +90,8 @@ impl Packed {
             at: Timestamp(at.cast_signed()),
             key: Key(key),
             origin: OriginKey::new(origin),
-            signature: (flags & !HAS_ARTICLE != 0).then_some(Signature(signature)),
-            has_article: flags & HAS_ARTICLE != 0,
+            signature: (flags & !HAS_CONTENT != 0).then_some(Signature(signature)),
+            has_content: flags & HAS_CONTENT != 0,
         }
     }
 
@@ -106,8 +106,8 @@ pub(super) struct Window {
     options: WindowOptions,
     /// By number. A full block has 72 KiB.
     queue: IncrementalQueue<Packed>,
-    /// How many of them have a sketch.
-    articles: usize,
+    /// How many of them are pages.
+    pages: usize,
     /// Those after the oldest that were taken out.
     taken: BTreeSet<DocId>,
     clock: Timestamp,
@@ -116,7 +116,7 @@ pub(super) struct Window {
 impl Window {
     pub(super) fn new(options: WindowOptions) -> Self {
         let (queue, taken) = (IncrementalQueue::default(), BTreeSet::new());
-        Self { options, queue, articles: 0, taken, clock: Timestamp(i64::MIN) }
+        Self { options, queue, pages: 0, taken, clock: Timestamp(i64::MIN) }
     }
 
     /// Moves the clock to `at`, never back.
@@ -146,7 +146,7 @@ impl Window {
     /// Takes in a representative; if there are too many now, the oldest leaves.
     pub(super) fn push(&mut self, representative: &Representative) {
         self.queue.push(Packed::of(representative));
-        self.articles += usize::from(representative.has_article);
+        self.pages += usize::from(representative.has_content);
         while self.len() as u64 > self.options.entries.get() {
             self.pop();
         }
@@ -154,8 +154,8 @@ impl Window {
 
     fn pop(&mut self) {
         let front = self.queue.pop_if(|_| true);
-        let has_article = front.is_some_and(|packed| packed.unpacked().has_article);
-        self.articles -= usize::from(has_article);
+        let has_content = front.is_some_and(|packed| packed.unpacked().has_content);
+        self.pages -= usize::from(has_content);
         self.forget_taken();
     }
 
@@ -172,7 +172,7 @@ impl Window {
     /// Removes a representative.
     pub(super) fn take(&mut self, id: DocId) -> Option<Representative> {
         let taken = self.queue.take(&id, Packed::id)?.unpacked();
-        self.articles -= usize::from(taken.has_article);
+        self.pages -= usize::from(taken.has_content);
         self.taken.insert(id);
         self.forget_taken();
         Some(taken)
@@ -197,9 +197,9 @@ impl Window {
         self.queue.len()
     }
 
-    /// How many representatives have a sketch.
-    pub(super) fn articles(&self) -> usize {
-        self.articles
+    /// How many representatives are pages.
+    pub(super) fn pages(&self) -> usize {
+        self.pages
     }
 
     /// How many representatives it may hold.
@@ -267,7 +267,7 @@ mod tests {
             key: Key(0),
             origin: None,
             signature: None,
-            has_article: false,
+            has_content: false,
         })
     }
 

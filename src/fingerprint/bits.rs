@@ -13,7 +13,7 @@ pub struct Fingerprint(pub u64);
 pub struct Signature(pub [u64; 4]);
 
 /// The first 128 bits of a BLAKE3 hash of a body or of a text's words.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest(pub [u8; 16]);
 
 /// A string that does not consist of the expected number of hexadecimal digits.
@@ -115,6 +115,15 @@ impl FromStr for Signature {
     }
 }
 
+impl FromStr for Digest {
+    type Err = ParseBitsError;
+
+    fn from_str(text: &str) -> Result<Self, ParseBitsError> {
+        let [high, low] = parse_words(text)?;
+        Ok(Self(((u128::from(high) << 64) | u128::from(low)).to_be_bytes()))
+    }
+}
+
 fn parse_words<const N: usize>(text: &str) -> Result<[u64; N], ParseBitsError> {
     let error = || ParseBitsError { digits: 16 * N, found: text.to_owned() };
     if text.len() != 16 * N || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -135,18 +144,22 @@ macro_rules! written_as_hex {
             }
         }
 
+        /// As digits in text formats, as they are in others.
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
+                if serializer.is_human_readable() { serializer.collect_str(self) } else { self.0.serialize(serializer) }
             }
         }
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                if !deserializer.is_human_readable() {
+                    return Deserialize::deserialize(deserializer).map(Self);
+                }
                 <std::borrow::Cow<'de, str>>::deserialize(deserializer)?.parse().map_err(D::Error::custom)
             }
         }
     )*};
 }
 
-written_as_hex!(Fingerprint, Signature);
+written_as_hex!(Fingerprint, Signature, Digest);

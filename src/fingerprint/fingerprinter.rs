@@ -5,6 +5,8 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+use serde::{Deserialize, Serialize};
+
 use super::{
     accumulate::Accumulator,
     bits::{Digest, Fingerprint, Signature},
@@ -18,7 +20,7 @@ use super::{
 const KEPT: usize = 4 << 20;
 
 /// What a filter needs to know about a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sketch {
     /// The signs of the weighted sums.
     pub signature: Signature,

@@ -21,8 +21,8 @@ pub struct Outline {
     /// For each block the one that contains it, which comes earlier. The first block is the page and contains itself.
     parents: Vec<u32>,
     name: String,
-    /// The hashes of where its links lead.
-    targets: Vec<u32>,
+    /// The hashes of where its links lead, and of each whether it is in the body text.
+    targets: Vec<(u32, bool)>,
 }
 
 /// A line of a page.
@@ -38,15 +38,6 @@ pub(crate) struct Line {
     pub(crate) links: u16,
     /// Whether it is part of the body text.
     pub(crate) is_body: bool,
-    pub(crate) kind: LineKind,
-}
-
-/// What a line is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LineKind {
-    Text,
-    Heading,
-    Code,
 }
 
 impl Outline {
@@ -69,17 +60,9 @@ impl Outline {
 
     /// Adds a line of a block, in page order. `linked` bytes of it are text of links. `is_body`: whether it is part of the body text.
     pub fn line(&mut self, block: u32, text: &str, linked: usize, is_body: bool) {
-        self.push(block, text, linked, is_body, LineKind::Text);
-    }
-
-    /// The same for a heading. Two lists of one origin and name are the same only if the headings that are links are, but for those that are in the title.
-    pub fn heading_line(&mut self, block: u32, text: &str, linked: usize, is_body: bool) {
-        self.push(block, text, linked, is_body, LineKind::Heading);
-    }
-
-    /// The same for a line of source code. Two pages of one origin that are mostly code are the same only if all of it is.
-    pub fn code_line(&mut self, block: u32, text: &str, linked: usize, is_body: bool) {
-        self.push(block, text, linked, is_body, LineKind::Code);
+        let block = if self.parents.get(block as usize).is_some() { block } else { Self::PAGE };
+        self.lines.push(Line { block, start: self.text.len(), linked, links: 0, is_body });
+        self.text.push_str(text);
     }
 
     /// How many links begin in the line added last.
@@ -89,16 +72,10 @@ impl Outline {
         }
     }
 
-    fn push(&mut self, block: u32, text: &str, linked: usize, is_body: bool, kind: LineKind) {
-        let block = if self.parents.get(block as usize).is_some() { block } else { Self::PAGE };
-        self.lines.push(Line { block, start: self.text.len(), linked, links: 0, is_body, kind });
-        self.text.push_str(text);
-    }
-
     /// Adds where a link in the page's content leads, not one to the page itself or in its navigation, header or footer. Two pages of one origin
     /// that list, embed or refer to other pages are not the same, whatever their texts. The link is known by the last part of its path: so the pages of two versions
     /// of a manual, of two hosts and of two sessions lead to the same targets. What a script makes is known by the numbers of its query, too.
-    pub fn link(&mut self, url: &str) {
+    pub fn link(&mut self, url: &str, is_body: bool) {
         let url = url.split_once('#').map_or(url, |(url, _)| url);
         let (path, query) = url.split_once('?').unwrap_or((url, ""));
         let path = path.split_once(';').map_or(path, |(path, _)| path);
@@ -112,12 +89,12 @@ impl Outline {
         let numbers = numbers.map(hash_of).reduce(u64::wrapping_add);
         if !name.is_empty() || numbers.is_some() {
             let hash = hash_of(name).wrapping_add(numbers.unwrap_or_default());
-            self.targets.push(u32::try_from(hash >> 32).unwrap_or(0));
+            self.targets.push((u32::try_from(hash >> 32).unwrap_or(0), is_body));
         }
     }
 
-    /// The hashes of where its links lead.
-    pub(crate) fn targets(&self) -> &[u32] {
+    /// The hashes of where its links lead, and of each whether it is in the body text.
+    pub(crate) fn targets(&self) -> &[(u32, bool)] {
         &self.targets
     }
 
@@ -156,7 +133,7 @@ mod tests {
     fn a_link_is_known_by_the_last_part_of_its_path() {
         let hash = |url: &str| {
             let mut outline = Outline::new("");
-            outline.link(url);
+            outline.link(url, true);
             outline.targets().first().copied()
         };
         let tea = hash("https://example.org/13/tea.html");

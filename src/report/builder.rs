@@ -440,7 +440,7 @@ fn member(document: JudgedDocument, kept: &JudgedDocument) -> Result<Member, Sta
         step: Some(found.step),
         distance: found.distance,
         signature_distance: found.signature_distance,
-        similarity: found.similarity(),
+        similarity: found.similarity,
     })
 }
 

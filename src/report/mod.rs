@@ -315,7 +315,7 @@ pub struct Member {
     pub distance: u32,
     /// Bits of 256 in which the signatures differ.
     pub signature_distance: u32,
-    /// The estimated similarity, from 0 to 1.
+    /// The similarity, from 0 to 1, by the measure that decided.
     pub similarity: f32,
     /// Whether it is on the unique page's site (registrable domain).
     pub same_site: bool,

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use utoipa::ToSchema;
 
 use crate::{
-    filter::{Filter, Kind, Options, WindowOptions},
+    filter::{Comparison, Filter, Kind, Options, Template, WindowOptions, compare},
     fingerprint::{HashSeed, similarity},
     input::Prepared,
     page::DocId,
@@ -129,8 +129,12 @@ pub(super) struct Explanation {
     distance: u32,
     /// Number of differing bits of the 256 of the signature.
     signature_distance: u32,
-    /// The estimated similarity of the texts, from 0 to 1.
-    similarity: f32,
+    /// From 0 to 1, by the measure that decides: what two pages have in common, or the cosine of two texts.
+    similarity: f64,
+    /// Of two pages what both have and what only one has, in words; the second page comes first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Object)]
+    comparison: Option<Comparison>,
     /// The most bits in which fingerprints may differ.
     radius: u32,
     /// With fewer distinct features than this only equal texts are duplicates.
@@ -184,13 +188,18 @@ pub(super) fn explain(pair: &[Prepared], options: &Options) -> Option<Explanatio
     let second = b.document.clone().with_key(a.document.key.other());
     let judged = filter.judge(&second);
     let of = judged.verdict.matched().map(|_| a.document.id());
-    let [one, other] = [a, b].map(|side| side.document.sketch());
+    let [a_sketch, b_sketch] = [a, b].map(|side| side.document.sketch());
+    let none = Template::default();
+    let compared = compare(&options.rule, (b_sketch, &none), (a_sketch, &none));
+    let are_pages = options.compares_content() && a_sketch.is_page() && b_sketch.is_page();
+    let [one, other] = [&a_sketch.text, &b_sketch.text];
     let signature_distance = one.signature.distance(&other.signature);
     Some(Explanation {
         decision: to_raw_value(&b.line(&judged, of)).ok()?,
         distance: one.signature.fingerprint().distance(other.signature.fingerprint()),
         signature_distance,
-        similarity: similarity(signature_distance),
+        similarity: if are_pages { compared.similarity } else { similarity(signature_distance).into() },
+        comparison: are_pages.then_some(compared),
         radius: options.radius(),
         min_features: options.min_features,
         features: [one.features, other.features],
@@ -206,7 +215,7 @@ pub(super) fn lookup(
 ) -> Result<String, StateError> {
     let judged = filter.peek(&document.document)?;
     let of = judged.verdict.matched().map(|found| filter.id_of(found.of)).transpose()?;
-    let mut near = filter.nearest(document.document.sketch().signature, limit);
+    let mut near = filter.nearest(document.document.sketch().text.signature, limit);
     // A short text has no signature, but may be that of a document.
     if let Some(found) = judged.verdict.matched().filter(|found| found.kind == Kind::Exact)
         && limit > 0

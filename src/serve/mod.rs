@@ -94,7 +94,7 @@ pub(crate) async fn run(
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;
     let recipe = options.filter.recipe(options.filter.hash_seed.seed().unwrap_or(HashSeed::PUBLIC));
-    let documents = filter::Documents::new(recipe, options.filter.knows_articles());
+    let documents = filter::Documents::new(recipe, options.filter.compares_content());
     let (judge, ended) = Judge::start(options.state.clone(), options.filter.clone());
     let mut phase = judge.phase.clone();
     let service = Service {

@@ -320,12 +320,9 @@ pub struct MatchFields<'a> {
     pub distance: u32,
     /// Number of differing bits of the 256 of the signature.
     pub signature_distance: u32,
-    /// From 0 to 1 (an exact duplicate); written with at most four decimals.
+    /// From 0 to 1 (an exact duplicate), by the measure that decided; written with at most four decimals.
     #[serde(serialize_with = "four_decimals")]
     pub similarity: f32,
-    /// The share of the article that both pages have, from 0 to 1, if they were compared by their articles.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shared: Option<f32>,
 }
 
 /// A decision: a line of the output of `filter`, and the first fields of the lines of `pages.jsonl` and `duplicates.jsonl`.
@@ -377,8 +374,7 @@ impl<'a> Decision<'a> {
                 id: of.unwrap_or_default().into(),
                 distance: matched.distance,
                 signature_distance: matched.signature_distance,
-                similarity: matched.similarity(),
-                shared: matched.shared.map(|percent| f32::from(percent) / 100.0),
+                similarity: matched.similarity,
             }),
             fingerprint: facts.fingerprint,
             chars: facts.chars.into(),

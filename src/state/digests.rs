@@ -13,7 +13,7 @@ use super::{
     signed, unsigned,
 };
 use crate::{
-    filter::{ArticleSketch, Digests, DigestsMut, Horizon, Judgement, Key, Known},
+    filter::{Content, Digests, DigestsMut, Horizon, Judgement, Key, Known},
     fingerprint::Digest,
     page::DocId,
 };
@@ -267,8 +267,8 @@ impl Digests for DigestTable<'_> {
         Ok(())
     }
 
-    fn article(&mut self, id: DocId) -> Result<Option<ArticleSketch>, StateError> {
-        self.state.article(id)
+    fn content(&mut self, id: DocId) -> Result<Option<Content>, StateError> {
+        self.state.content(id)
     }
 }
 
@@ -285,13 +285,13 @@ impl DigestsMut for DigestTable<'_> {
         Ok(())
     }
 
-    fn keep_article(
+    fn keep_content(
         &mut self,
         id: DocId,
-        sketch: &ArticleSketch,
+        content: &Content,
         keys: &[u64],
     ) -> Result<(), StateError> {
-        self.state.keep_article(id, sketch, keys)
+        self.state.keep_content(id, content, keys)
     }
 
     fn expire(&mut self, horizon: Horizon) -> Result<(), StateError> {

@@ -50,7 +50,7 @@ const THIN: u8 = 1;
 const NEEDS_SCRIPTS: u8 = 2;
 
 pub(super) const COLUMNS: &str = "d.id, d.name, d.title, d.at, d.stored, d.kind, d.step, d.match, d.distance, \
-                                  d.signature_distance, d.fingerprint, d.chars, d.features, d.lang, d.payload, d.asked, d.shared, d.thin";
+                                  d.signature_distance, d.fingerprint, d.chars, d.features, d.lang, d.payload, d.asked, d.similarity, d.thin";
 
 impl State {
     /// The last documents that were judged, at most this many, in order: name, number, and the number of the one that each repeats.
@@ -94,7 +94,7 @@ impl State {
             facts.chars,
             facts.features,
             facts.lang.as_ref().map(Lang::as_str),
-            found.and_then(|found| found.shared),
+            found.map(|found| f64::from(found.similarity)),
             facts.thin,
             entered.map(|entered| &entered.digests),
             entered.and_then(|entered| entered.alias).map(signed),
@@ -180,7 +180,7 @@ impl State {
 
     /// Drops what is kept of a document's article.
     pub(super) fn drop_article(&self, id: DocId) -> Result<(), StateError> {
-        self.execute("DELETE FROM articles WHERE document = ?", [signed(id.0)])?;
+        self.execute("DELETE FROM contents WHERE document = ?", [signed(id.0)])?;
         self.execute("DELETE FROM keys WHERE document = ?", [signed(id.0)])
     }
 
@@ -250,9 +250,9 @@ fn read_verdict(row: &Row<'_>) -> rusqlite::Result<Verdict> {
         3 => Step::Near,
         code => return Err(unknown_code(6, code)),
     };
-    let (of, distance, signature_distance, shared) =
+    let (of, distance, signature_distance, similarity) =
         (DocId(unsigned(row.get(7)?)), row.get(8)?, row.get(9)?, row.get(16)?);
-    Ok(Verdict::Duplicate(Match { of, kind, step, distance, signature_distance, shared }))
+    Ok(Verdict::Duplicate(Match { of, kind, step, distance, signature_distance, similarity }))
 }
 
 /// The number of the first page of another run. A run judges fewer documents than that.

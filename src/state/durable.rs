@@ -3,8 +3,8 @@
 //! Only the crawler, inside this crate, can add rows of its own to the filter's transactions (`of_crawl`, `begin`, `state`): a page, its
 //! decision and its links are one commit. Other callers judge, commit and roll back.
 //!
-//! How the texts are fingerprinted is recorded when the state is created, and never changed later. What is kept of pages to compare their
-//! articles, and the samples that the templates of origins are learnt from, are kept so that the next filter knows them too.
+//! How the texts are fingerprinted is recorded when the state is created, and never changed later. What is kept of the content of
+//! pages, and the samples that the templates of origins are learnt from, are kept so that the next filter knows them too.
 
 use std::{ops::Deref, path::Path};
 
@@ -20,7 +20,7 @@ use super::{
 use crate::fingerprint::Segment;
 use crate::{
     filter::{
-        ArticleSketch, Change, Document, Documents, Engine, Facts, Judge, Judgement, Key, Match,
+        Change, Content, Document, Documents, Engine, Facts, Judge, Judgement, Key, Match,
         Options, OptionsError, OriginKey, Position, TemplateChange, TemplateSample,
     },
     fingerprint::{Digest, HashSeed, HashSeedChoice, Recipe},
@@ -231,7 +231,7 @@ impl DurableFilter {
             this.log.commit(&this.state, horizon)?;
             this.digests.commit(&this.state, horizon)?;
             this.state.set_json("position", &this.engine.position())?;
-            this.state.drop_articles(horizon)?;
+            this.state.drop_contents(horizon)?;
             if this.kept == Kept::Window {
                 this.state.drop_documents(horizon)?;
             }
@@ -396,7 +396,7 @@ impl State {
         let oldest = position.map_or(DocId(0), |position| position.oldest);
         let log = SignatureLog::restore(self, engine, oldest, report)?;
         let pages = engine.pages();
-        self.for_each_article(oldest, |id, keys| engine.enter_article(id, keys, pages))?;
+        self.for_each_page(oldest, |id, keys| engine.enter_page(id, keys, pages))?;
         self.restore_templates(engine, None)?;
         if let Some(position) = position {
             engine.resume(position);
@@ -424,12 +424,11 @@ impl DurableFilter {
         state: State,
         options: &Options,
         equal_limit: std::num::NonZeroU32,
-        bounds: crate::filter::Bounds,
     ) -> Self {
         let mut this = Self::of_filter(state, options, || HashSeed::PUBLIC, drop).unwrap();
         let (recipe, index) = (this.documents().fingerprinter().recipe(), options.index().unwrap());
         let index = index.with_equal_limit(equal_limit);
-        this.engine = Engine::new(options, recipe, index).bounded(bounds, equal_limit);
+        this.engine = Engine::new(options, recipe, index).bounded(equal_limit);
         (this.log, this.digests) = this.state.restore(&mut this.engine, drop).unwrap();
         this
     }
@@ -442,38 +441,38 @@ impl DurableFilter {
 }
 
 impl State {
-    /// The sketch of a page, if it has one.
+    /// What is kept of the content of a page, if it is one.
     ///
     /// # Errors
     /// If SQLite fails or the row is damaged.
-    pub(crate) fn article(&self, id: DocId) -> Result<Option<ArticleSketch>, StateError> {
-        let sql = "SELECT sketch FROM articles WHERE document = ?";
+    pub(crate) fn content(&self, id: DocId) -> Result<Option<Content>, StateError> {
+        let sql = "SELECT content FROM contents WHERE document = ?";
         let packed: Option<Vec<u8>> = self.find(sql, [signed(id.0)], |row| row.get(0))?;
-        let damaged = StateError::Damaged("the sketch of a page cannot be read");
-        packed.map(|packed| ArticleSketch::unpack(&packed).ok_or(damaged)).transpose()
+        let damaged = StateError::Damaged("the content of a page cannot be read");
+        packed.map(|packed| Content::from_bytes(&packed).ok_or(damaged)).transpose()
     }
 
-    /// How many pages have one.
+    /// How many pages there are.
     ///
     /// # Errors
     /// If SQLite fails.
-    pub(crate) fn articles(&self) -> Result<usize, StateError> {
+    pub(crate) fn pages(&self) -> Result<usize, StateError> {
         let count: i64 = self.value("SELECT count(*) FROM keys", [])?;
         Ok(usize::try_from(count).unwrap_or(0))
     }
 
-    /// Keeps the sketch of a page, and the keys of its article.
+    /// Keeps the content of a page, and its keys.
     ///
     /// # Errors
     /// If SQLite fails.
-    pub(super) fn keep_article(
+    pub(super) fn keep_content(
         &self,
         id: DocId,
-        sketch: &ArticleSketch,
+        content: &Content,
         keys: &[u64],
     ) -> Result<(), StateError> {
         let document = signed(id.0);
-        self.execute("INSERT INTO articles VALUES (?, ?)", (document, sketch.pack()))?;
+        self.execute("INSERT INTO contents VALUES (?, ?)", (document, content.to_bytes()))?;
         let keys: Vec<u8> = keys.iter().flat_map(|key| key.to_le_bytes()).collect();
         self.execute("INSERT INTO keys VALUES (?, ?)", (document, keys))
     }
@@ -482,7 +481,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails or a row is damaged.
-    pub(crate) fn for_each_article(
+    pub(crate) fn for_each_page(
         &self,
         oldest: DocId,
         mut visit: impl FnMut(DocId, &[u64]),
@@ -503,9 +502,9 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails.
-    pub(super) fn drop_articles(&self, horizon: DocId) -> Result<(), StateError> {
+    pub(super) fn drop_contents(&self, horizon: DocId) -> Result<(), StateError> {
         let horizon = [signed(horizon.0)];
-        self.execute("DELETE FROM articles WHERE document < ?", horizon)?;
+        self.execute("DELETE FROM contents WHERE document < ?", horizon)?;
         self.execute("DELETE FROM keys WHERE document < ?", horizon)
     }
 }
@@ -517,10 +516,10 @@ impl State {
     /// If SQLite fails.
     pub(super) fn keep_sample(&self, change: &TemplateChange) -> Result<(), StateError> {
         let TemplateChange { sample, outdated } = change;
-        let packed: Vec<u8> = sample.blocks.iter().flat_map(|block| block.to_le_bytes()).collect();
+        let packed: Vec<u8> = sample.features.iter().flat_map(|feature| feature.to_le_bytes()).collect();
         let (origin, document) = (signed(sample.origin.get()), signed(sample.id.0));
-        let insert = "INSERT OR REPLACE INTO templates VALUES (?, ?, ?, ?, ?)";
-        self.execute(insert, (origin, document, signed(sample.key.0), packed, sample.name))?;
+        let insert = "INSERT OR REPLACE INTO templates VALUES (?, ?, ?, ?)";
+        self.execute(insert, (origin, document, signed(sample.key.0), packed))?;
         outdated.iter().try_for_each(|outdated| {
             let delete = "DELETE FROM templates WHERE origin = ? AND document < ?";
             self.execute(delete, (signed(outdated.origin.get()), signed(outdated.before.0)))
@@ -536,18 +535,20 @@ impl State {
         engine: &mut Engine<I>,
         origin: Option<OriginKey>,
     ) -> Result<(), StateError> {
-        let sql = "SELECT origin, document, key, blocks, name FROM templates WHERE origin = ?1 OR ?1 IS NULL ORDER BY document";
+        let sql = "SELECT origin, document, key, features FROM templates WHERE origin = ?1 OR ?1 IS NULL ORDER BY document";
         let sample = |row: &Row<'_>| {
-            let (origin, blocks) =
+            let (origin, packed) =
                 (OriginKey::new(unsigned(row.get(0)?)), row.get::<_, Vec<u8>>(3)?);
             let (id, key) = (DocId(unsigned(row.get(1)?)), Key(unsigned(row.get(2)?)));
-            let name = row.get(4)?;
-            let parts = origin.zip(words(&blocks).map(Iterator::collect));
-            Ok(parts.map(|(origin, blocks)| TemplateSample { id, key, origin, name, blocks }))
+            let (features, rest) = packed.as_chunks::<4>();
+            let features: Vec<_> = features.iter().map(|it| u32::from_le_bytes(*it)).collect();
+            let is_whole = rest.is_empty() && features.is_sorted_by(|a, b| a < b);
+            let origin = origin.filter(|_| is_whole);
+            Ok(origin.map(|origin| TemplateSample { id, key, origin, features }))
         };
         self.each(sql, [origin.map(|origin| signed(origin.get()))], sample, |sample| {
             let damaged = StateError::Damaged("a sample of a template cannot be read");
-            engine.add_sample(&sample.ok_or(damaged)?);
+            engine.add_sample(sample.ok_or(damaged)?);
             Ok(())
         })
     }

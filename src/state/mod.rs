@@ -79,7 +79,7 @@ pub use {
     urls::{UrlId, UrlKind, UrlRow, UrlState},
 };
 
-use open::{FORMER, VERSION};
+use open::VERSION;
 
 /// The state could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -100,7 +100,7 @@ pub enum StateError {
         path: PathBuf,
     },
     /// Another version has written it.
-    #[error("{} has layout version {found}; this program reads {FORMER} and {VERSION}: go on with the version that wrote it, or start over with another directory or file", path.display())]
+    #[error("{} has layout version {found}; this program reads {VERSION}: go on with the version that wrote it, or start over with another directory or file", path.display())]
     Version {
         /// The file.
         path: PathBuf,

@@ -20,10 +20,7 @@ use super::{
 };
 
 /// The version of the file's layout.
-pub(crate) const VERSION: i64 = 10;
-/// The version before, which is migrated when the file is opened, unless another process is using it. Older ones are refused.
-pub(super) const FORMER: i64 = VERSION - 1;
-const MIGRATION: &str = include_str!("migrate-9.sql");
+pub(crate) const VERSION: i64 = 11;
 /// Marks the file as ours in SQLite's header: "psve".
 const APPLICATION_ID: i64 = 0x7073_7665;
 const SCHEMA: &str = include_str!("schema.sql");
@@ -45,31 +42,21 @@ impl State {
         let lock = WriteLock::take(path)?;
         let prepared = match version(&db, path)? {
             None => create(&db),
-            Some(VERSION) => tune(&db).and_then(|()| if is_torn { empty_log(&db) } else { Ok(()) }),
-            Some(_) => migrate(&db),
+            Some(_) => tune(&db).and_then(|()| if is_torn { empty_log(&db) } else { Ok(()) }),
         };
-        let prepared = prepared.and_then(|()| name_root_urls(&db));
         prepared.map_err(|error| refine(error, path))?;
         Ok(Self { db, _lock: Some(lock) })
     }
 
-    /// Opens the file to read what was committed last, whether or not another process goes on writing. A file of the version before is
-    /// migrated first.
+    /// Opens the file to read what was committed last, whether or not another process goes on writing.
     ///
     /// # Errors
-    /// If it cannot be opened, is not a state of ours, or is of another version; or if it is to be migrated while another process writes to it,
-    /// or where nothing can be written.
+    /// If it cannot be opened, is not a state of ours, or is of another version.
     pub(crate) fn read(path: &Path) -> Result<Self, StateError> {
         check_log(path)?;
         let (db, version) = open_to_read(path)?;
-        match version {
-            None => return Err(StateError::Foreign { path: path.to_owned() }),
-            Some(VERSION) => {}
-            Some(older) if db.is_readonly("main").map_err(StateError::of_sqlite)? => {
-                let why = format!("it has layout version {older} and must be migrated first");
-                return Err(StateError::ReadOnly { path: path.to_owned(), why });
-            }
-            Some(_) => Self::open(path)?.commit()?,
+        if version.is_none() {
+            return Err(StateError::Foreign { path: path.to_owned() });
         }
         let prepare = || {
             db.pragma_update(None, "query_only", true)?;
@@ -208,7 +195,7 @@ pub(super) fn open_to_read(path: &Path) -> Result<(Connection, Option<i64>), Sta
     Ok((db, version))
 }
 
-/// The version of the file, `None` if it is empty. Anything but a state that can be read or migrated is refused.
+/// The version of the file, `None` if it is empty. Anything but a state of this version is refused.
 fn version(db: &Connection, path: &Path) -> Result<Option<i64>, StateError> {
     let number = |pragma| {
         let value = db.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
@@ -222,23 +209,18 @@ fn version(db: &Connection, path: &Path) -> Result<Option<i64>, StateError> {
     }
     let found = number("user_version")?;
     match found {
-        FORMER..=VERSION => Ok(Some(found)),
+        VERSION => Ok(Some(found)),
         _ => Err(StateError::Version { path: path.to_owned(), found }),
     }
 }
 
-/// Brings the file to the current layout by this script, or leaves it as it was.
-fn set_up(db: &Connection, script: &str) -> rusqlite::Result<()> {
-    tune(db)?;
-    db.execute_batch("BEGIN IMMEDIATE")?;
-    db.execute_batch(script)?;
-    db.pragma_update(None, "application_id", APPLICATION_ID)?;
-    db.pragma_update(None, "user_version", VERSION)
-}
-
 fn create(db: &Connection) -> rusqlite::Result<()> {
     reserve(db)?;
-    set_up(db, SCHEMA)?;
+    tune(db)?;
+    db.execute_batch("BEGIN IMMEDIATE")?;
+    db.execute_batch(SCHEMA)?;
+    db.pragma_update(None, "application_id", APPLICATION_ID)?;
+    db.pragma_update(None, "user_version", VERSION)?;
     db.execute_batch("COMMIT")
 }
 
@@ -268,21 +250,6 @@ fn empty_log(db: &Connection) -> rusqlite::Result<()> {
 fn reserve(db: &Connection) -> rusqlite::Result<()> {
     let mut bytes = RESERVED.into();
     db.file_control(Some(MAIN_DB), FileControl::ReserveBytes(&mut bytes))
-}
-
-/// The migration becomes durable with the first commit, so that a state that is refused after all stays as it was.
-fn migrate(db: &Connection) -> rusqlite::Result<()> {
-    set_up(db, MIGRATION)?;
-    tracing::info!(from = FORMER, to = VERSION, "state migrated");
-    Ok(())
-}
-
-/// The first files of version 10 have another name for this column. Only the writer reads the table.
-fn name_root_urls(db: &Connection) -> rusqlite::Result<()> {
-    if db.column_exists(Some(MAIN_DB), c"robots", c"origin")? {
-        db.execute_batch("ALTER TABLE robots RENAME COLUMN origin TO root_url")?;
-    }
-    Ok(())
 }
 
 /// A commit survives the loss of power, and readers see the last one.

@@ -40,7 +40,7 @@ CREATE TABLE documents (
     lang TEXT,
     payload BLOB,                       -- SHA-1 of the body as received, if WARC files are written
     asked INTEGER,                      -- when it was requested, if WARC files are written
-    shared INTEGER,                     -- the share of the article that it has in common with its match, in per cent
+    similarity REAL,                    -- to its match, by the measure that decided
     thin INTEGER NOT NULL DEFAULT 0,    -- 1 it has hardly any content of its own, 2 it shows none until its scripts run, 3 both
     digests BLOB,                       -- of body and text, if it is known by them
     alias INTEGER,                      -- the number among aliases; NULL for a representative
@@ -68,20 +68,19 @@ CREATE TABLE signatures (
     packed BLOB NOT NULL
 ) STRICT;
 
--- The samples that templates are learnt from: the largest blocks of the latest unique pages of each origin.
+-- The samples that templates are learnt from: the latest unique pages of each origin.
 CREATE TABLE templates (
     origin INTEGER NOT NULL,            -- hash of the host with its port
     document INTEGER NOT NULL,
     key INTEGER NOT NULL,               -- the page's key
-    blocks BLOB NOT NULL,               -- hashes of 8 bytes
-    name INTEGER,                       -- hash of the page's title and first heading; NULL for a text
+    features BLOB NOT NULL,             -- hashes of 4 bytes: of blocks, words of the title, targets of links
     PRIMARY KEY (origin, document)
 ) STRICT, WITHOUT ROWID;
 
--- What is kept of the window's pages to compare their articles: a byte for each word, and the blocks.
-CREATE TABLE articles (
+-- What is kept of the content of the window's pages: a byte for each word, the blocks, the title, where links lead (filter/content.rs).
+CREATE TABLE contents (
     document INTEGER PRIMARY KEY,
-    sketch BLOB NOT NULL
+    content BLOB NOT NULL
 ) STRICT;
 
 -- The hashes under which these pages are entered in the index of passages, 8 bytes each.

@@ -4,7 +4,6 @@ use std::{
     cmp::Reverse,
     collections::HashMap,
     io::{self, IsTerminal, Write},
-    iter,
     num::NonZeroU64,
     ops::Range,
 };
@@ -20,8 +19,8 @@ use super::{
 use crate::{
     config::Config,
     filter::{
-        ComparedArticles, Document, Documents, Figures, Filter, Kind, Match, Names, Options, Part,
-        Passage, Share, Shared, TargetFigures, UnmetCondition, Verdict, WORD, WindowOptions,
+        ComparedPages, Comparison, Document, Documents, Filter, Kind, Match, Options, Part, Passage, Verdict,
+        WindowOptions,
     },
     fingerprint::{Class, Feature, Recipe, similarity},
 };
@@ -41,7 +40,7 @@ pub(super) fn compare(
     run: Option<&Run<'_>>,
 ) -> Result<()> {
     let preparation =
-        preparation(config, Documents::new(recipe, config.dedup.filter().knows_articles()));
+        preparation(config, Documents::new(recipe, config.dedup.filter().compares_content()));
     let [a, b] = names.map(|name| side(name, run, &preparation));
     let sides = [a?, b?];
     let options = &config.dedup.filter();
@@ -68,11 +67,10 @@ fn write_all(
         None => write_without_texts(out, sides)?,
     }
     if judged.is_none_or(|(_, judged)| judged.by == By::Text) {
-        let template = judged.map_or(Share::NONE, |(_, judged)| judged.template);
-        writeln!(out, "{}\n", rule_of(sides, options, template))?;
+        writeln!(out, "{}\n", rule_of(sides, options))?;
     }
     match judged.map(|(_, judged)| &judged.by) {
-        Some(By::Article(compared)) => write_articles(out, sides, compared)?,
+        Some(By::Content(compared)) => write_content(out, sides, compared)?,
         Some(By::Thin | By::Unknown) => writeln!(out)?,
         Some(By::Text) | None => {}
     }
@@ -104,7 +102,7 @@ fn write_without_texts(out: &mut Out, sides: &[Side; 2]) -> io::Result<()> {
 }
 
 /// The rule that applies if the second document comes after the first.
-fn rule_of(sides: &[Side; 2], options: &Options, template: Share) -> String {
+fn rule_of(sides: &[Side; 2], options: &Options) -> String {
     let [a, b] = sides.each_ref().map(|side| side.facts.features);
     let least = options.min_features;
     if a.min(b) < least {
@@ -112,7 +110,7 @@ fn rule_of(sides: &[Side; 2], options: &Options, template: Share) -> String {
             "rule: only equal texts are duplicates, because one has fewer than {least} features (dedup.min_features)"
         );
     }
-    rule(options, b, template)
+    rule(options, b)
 }
 
 fn write_verdict(
@@ -125,14 +123,14 @@ fn write_verdict(
     if judged.by == By::Unknown {
         return writeln!(
             out,
-            "\nThe run compares pages by their articles, and keeps the articles of unique pages only. Its decisions are above.\n\
-             To see what the articles share, save both pages as files and name the files instead."
+            "\nThe run compares pages by their content, and keeps the content of unique pages only. Its decisions are above.\n\
+             To see what the pages share, save both as files and name the files instead."
         );
     }
-    let [a, b] = texts.map(|text| only_equal(text.document.sketch(), options));
+    let [a, b] = texts.map(|text| only_equal(&text.document.sketch().text, options));
     let unique = |why: String| ("unique", why);
     let (word, why) = match (verdict.matched(), &judged.by) {
-        (Some(found), By::Article(_)) => {
+        (Some(found), By::Content(_)) => {
             let (word, why) = kind(found);
             (word, why.to_owned())
         }
@@ -140,7 +138,7 @@ fn write_verdict(
             let (word, why) = kind(found);
             (word, format!("{why}: {}", distances(found)))
         }
-        (None, By::Article(compared)) => unique(why_unique(compared)),
+        (None, By::Content(compared)) => unique(why_unique(compared).to_owned()),
         (None, By::Thin) if a.is_none() => {
             unique("it has fewer than three words of its own, so only a page with the same body is its duplicate".to_owned())
         }
@@ -154,23 +152,21 @@ fn write_verdict(
     writeln!(out, "\nAfter A, B is {}: {why}", coloured(word, colour))
 }
 
-/// Why a page is unique whose article is compared.
-fn why_unique(compared: &ComparedArticles) -> String {
-    let why = match compared.figures.repeats() {
-        None => "neither the texts nor the articles are the same",
-        Some(_) if compared.ends_differ => {
-            "both pages are longer than what is compared of their articles, and their texts differ"
-        }
-        Some(_) => "its article is that of A, but the search for similar pages does not find A",
-    };
-    why.to_owned()
+/// Why a page is unique whose content is compared.
+fn why_unique(compared: &ComparedPages) -> &'static str {
+    let ComparedPages { comparison, rule, .. } = compared;
+    if comparison.repeats(rule) {
+        "it repeats A, but the search for similar pages does not find A"
+    } else if comparison.similarity >= rule.similarity {
+        "it has too little in common with A"
+    } else {
+        "it is not similar enough to A"
+    }
 }
 
 /// How the second document is judged after the first.
 struct Judged {
     verdict: Verdict,
-    /// How much of it is template, as far as a run knows.
-    template: Share,
     by: By,
 }
 
@@ -179,11 +175,11 @@ struct Judged {
 enum By {
     /// The texts, or the bodies.
     Text,
-    /// The articles.
-    Article(ComparedArticles),
+    /// The content of the pages.
+    Content(ComparedPages),
     /// The second page has hardly any text of its own, and only its body counts.
     Thin,
-    /// The articles, which the run does not keep.
+    /// The content, which the run does not keep.
     Unknown,
 }
 
@@ -202,35 +198,33 @@ fn judge(
     let b = b.with_key(a.key.other());
     if let Some(run) = run {
         run.past.restore_template(&mut filter.engine, &b)?;
-        let [of_a, of_b] = [&a, &b].map(|page| page.blocks.as_ref().map(|blocks| blocks.origin));
-        if of_a != of_b {
+        if a.sketch.origin != b.sketch.origin {
             run.past.restore_template(&mut filter.engine, &a)?;
         }
     }
     filter.judge(&a);
-    let template = filter.template(&b);
-    let compared = filter.compare_articles([&b, &a]);
+    let compared = filter.compare_pages([&b, &a]);
     let judgement = filter.judge(&b);
     let verdict = judgement.verdict;
     let is_exact = verdict.matched().is_some_and(|found| found.kind == Kind::Exact);
     let is_duplicate = |side: &Side| side.judged.is_some_and(|(_, found)| !found.is_unique());
-    let lacks_article = |side: &Side| is_duplicate(side) && side.article.is_none();
+    let lacks_content = |side: &Side| is_duplicate(side) && side.content.is_none();
     let by = match compared {
         _ if is_exact => By::Text,
         _ if judgement.facts.thin => By::Thin,
-        Some(compared) => By::Article(compared),
-        None if options.knows_articles() && sides.iter().any(lacks_article) => By::Unknown,
+        Some(compared) => By::Content(compared),
+        None if options.compares_content() && sides.iter().any(lacks_content) => By::Unknown,
         None => By::Text,
     };
-    Ok(Judged { verdict, template, by })
+    Ok(Judged { verdict, by })
 }
 
-/// The documents that are judged. If the run keeps the sketch of one's article, both have the articles of their sketches.
+/// The documents that are judged, with the content that the run keeps of them.
 fn documents(sides: &[Side; 2], texts: [&Text; 2]) -> [Document; 2] {
     let [a, b] = texts.map(|text| text.document.clone());
-    let in_run = sides.iter().any(|side| side.judged.is_some() && side.article.is_some());
-    match sides.each_ref().map(|side| side.article.clone()) {
-        [Some(of_a), Some(of_b)] if in_run => [a.with_sketch(of_a), b.with_sketch(of_b)],
+    let in_run = sides.iter().any(|side| side.judged.is_some() && side.content.is_some());
+    match sides.each_ref().map(|side| side.content.clone()) {
+        [Some(of_a), Some(of_b)] if in_run => [a.with_content(of_a), b.with_content(of_b)],
         _ => [a, b],
     }
 }
@@ -264,7 +258,7 @@ fn write_bits(out: &mut Out, sides: &[Side; 2]) -> io::Result<()> {
             let distance = a.distance(&b);
             (distance, similarity(distance), "cosine, estimated from the signatures")
         }
-        (_, Some(found)) => (found.signature_distance, found.similarity(), "recorded by the run"),
+        (_, Some(found)) => (found.signature_distance, found.similarity, "recorded by the run"),
         _ => {
             let why = if sides.iter().any(|side| side.facts.features == 0) {
                 "none: a text without words has no signature"
@@ -351,29 +345,14 @@ const LONGEST_PASSAGE: usize = 100;
 /// This many words are shown before and after a part of a block.
 const AROUND: usize = 3;
 
-/// Writes how the articles of A and B compare. `compared` has B first.
-fn write_articles(out: &mut Out, sides: &[Side; 2], compared: &ComparedArticles) -> io::Result<()> {
-    let figures = &compared.figures;
-    let found = match figures.repeats() {
-        None => "not the same",
-        Some(_) if compared.ends_differ => "the same as far as they are compared",
-        Some(_) => "the same",
-    };
-    writeln!(out, "the articles are {found}:")?;
-    relation(figures).iter().try_for_each(|line| writeln!(out, "  {line}"))?;
-    figures
-        .unmet_conditions()
-        .try_for_each(|condition| writeln!(out, "  - {}", why_not(condition)))?;
+/// Writes what A and B have in common and apart. `compared` has B first.
+fn write_content(out: &mut Out, sides: &[Side; 2], compared: &ComparedPages) -> io::Result<()> {
+    summary(compared).iter().try_for_each(|line| writeln!(out, "{line}"))?;
     let [a, b] = sides;
     let in_run = sides.each_ref().map(|side| side.judged.is_some());
-    let lists = *figures == Figures::OtherLinks;
-    if in_run == [true; 2] || lists && in_run.contains(&true) {
-        let what = if lists { "links" } else { "words" };
-        return writeln!(out, "  the run does not keep the {what} of articles\n");
-    }
     writeln!(out)?;
-    if lists {
-        return write_links(out, [a, b]);
+    if in_run == [true; 2] {
+        return writeln!(out, "the run does not keep the words of pages\n");
     }
     for (name, _) in ["A", "B"].iter().zip(in_run).filter(|(_, in_run)| *in_run) {
         writeln!(out, "the run does not keep the words of {name}\n")?;
@@ -384,117 +363,42 @@ fn write_articles(out: &mut Out, sides: &[Side; 2], compared: &ComparedArticles)
     write_list(out, "both have", find(shared.0, shared.1, Part::Shared))?;
     write_list(out, "only A has", find(a, of_a, Part::Own))?;
     write_list(out, "only B has", find(b, of_b, Part::Own))?;
-    write_list(out, "boilerplate in A, not compared", find(a, of_a, Part::Boilerplate))?;
-    write_list(out, "boilerplate in B, not compared", find(b, of_b, Part::Boilerplate))
+    write_list(out, "common on the site of A", find(a, of_a, Part::Common))?;
+    write_list(out, "common on the site of B", find(b, of_b, Part::Common))
 }
 
-/// Writes which blocks of links each page lists.
-fn write_links(out: &mut Out, [a, b]: [&Side; 2]) -> io::Result<()> {
-    let find = |one: &Side, other: &Side, is_wanted: bool| -> Vec<String> {
-        let links = one.links.iter().filter(|link| other.links.contains(link) == is_wanted);
-        links.map(|link| shortened(link)).collect()
+/// In three lines what both have, what only one has, and whether that is enough.
+fn summary(compared: &ComparedPages) -> [String; 3] {
+    let ComparedPages { comparison, rule, .. } = compared;
+    let Comparison { similarity, shared, unshared: [of_b, of_a], title, other_title, targets, .. } = comparison;
+    let titles = match (*title > 0.0, *other_title >= 1.0) {
+        (true, _) => ", under one title",
+        (_, true) => ", under two titles, so what differs counts more",
+        _ => "",
     };
-    let only = [find(a, b, false), find(b, a, false)];
-    let are_one_set = only.iter().all(Vec::is_empty);
-    let both = if are_one_set { "both list, in another order or number" } else { "both list" };
-    write_list(out, both, find(a, b, true))?;
-    let [only_a, only_b] = only;
-    write_list(out, "only A lists", only_a)?;
-    write_list(out, "only B lists", only_b)
+    let [targets_of_b, targets_of_a] = targets.map(|count| count.round());
+    let links = match targets_of_a + targets_of_b > 0.0 {
+        true => format!(" (links to other pages count: {targets_of_a} only in A, {targets_of_b} only in B)"),
+        false => String::new(),
+    };
+    let origins = if comparison.is_one_origin { "of one host" } else { "of two hosts" };
+    let verdict = match () {
+        () if comparison.repeats(rule) => "one repeats the other".to_owned(),
+        () if comparison.similarity < rule.similarity => "two pages".to_owned(),
+        () => format!("two pages: {} in common are needed", words(rule.shared)),
+    };
+    [
+        format!("{} of content in common{titles}", words(*shared)),
+        format!("{} only in B, {} only in A{links}", words(*of_b), words(*of_a)),
+        format!("similarity {similarity:.2} of {:.2} needed, as pages {origins}: {verdict}", rule.similarity),
+    ]
 }
 
-/// How the pages are related, and the figures by which the rule decides then.
-fn relation(figures: &Figures) -> Vec<String> {
-    match *figures {
-        Figures::TwoOrigins { shared, have_one_title, .. } => {
-            let of = |Shared { percent, weight }, name| {
-                format!("{percent} % of the article of {name} ({})", words(weight))
-            };
-            let shared = shared.map(|[b, a]| format!("in common: {}, {}", of(a, "A"), of(b, "B")));
-            let relation = "compared as pages of two hosts: what they have in common must be the article of both";
-            let titles = "their titles differ, so only the whole body text is the article";
-            let titles = (!have_one_title).then(|| titles.to_owned());
-            iter::once(relation.to_owned()).chain(shared).chain(titles).collect()
-        }
-        Figures::OtherLinks | Figures::OtherCode => {
-            vec!["compared as pages of one host".to_owned()]
-        }
-        Figures::OneOrigin { is_learnt, names, both, own: [b, a], body, .. } => {
-            let boilerplate = if is_learnt { "is known" } else { "is not known yet" };
-            let names = match names {
-                Names::Same { .. } => "the same name",
-                Names::Different { .. } => "different names",
-            };
-            vec![
-                format!("compared as pages of one host, whose boilerplate {boilerplate}"),
-                format!("they have {names} (title and first heading, without digits)"),
-                format!(
-                    "in common: {}; {body} % of the body text, {} % of all prose",
-                    words(both),
-                    figures.percent()
-                ),
-                format!("prose of their own: A {}, B {}", words(a), words(b)),
-            ]
-        }
-    }
-}
-
-/// Why a page does not repeat the other.
-fn why_not(condition: UnmetCondition) -> String {
-    match condition {
-        UnmetCondition::SharedTooShort { run, least } => format!(
-            "they have fewer than {} in common, in passages of at least {}",
-            words(least),
-            words(run)
-        ),
-        UnmetCondition::OutsideBody => "most of it is outside the body text of both".to_owned(),
-        UnmetCondition::ShareTooSmall { needed: [larger, smaller] } => {
-            format!("{larger} % of one article and {smaller} % of the other are needed")
-        }
-        UnmetCondition::OtherLinks => "the body text lists links, and these differ".to_owned(),
-        UnmetCondition::OtherCode => "they are mostly source code, and it differs".to_owned(),
-        UnmetCondition::TooMuchOwn { own: [b, a], most: [less, more] } => format!(
-            "A has {} of its own and B {}; allowed are {} for the page with less and {} for the other",
-            words(a),
-            words(b),
-            words(less),
-            words(more)
-        ),
-        UnmetCondition::TooMuchOwnUnlearnt { most } => format!(
-            "pages of two names may have at most {} of their own while no boilerplate is known",
-            words(most)
-        ),
-        UnmetCondition::SeveralBlocks => {
-            "their names differ, so only one block may differ, such as a heading; more do"
-                .to_owned()
-        }
-        UnmetCondition::ChangeTooLarge { change, most } => format!(
-            "they differ in a block by {}; pages of two names may differ by {}",
-            words(change),
-            words(most)
-        ),
-        UnmetCondition::BodyShareTooSmall { found, needed } => {
-            format!("only {found} % of the body text is common; {needed} % is needed")
-        }
-        UnmetCondition::ProseShareTooSmall { found, needed } => {
-            format!("only {found} % of all prose is common; {needed} % is needed")
-        }
-        UnmetCondition::SharedTooLittle { least } => {
-            format!("they have fewer than {} in common", words(least))
-        }
-        UnmetCondition::OtherTargets(TargetFigures { both, own: [b, a], .. }) => format!(
-            "their links lead elsewhere, apart from those of the host's template: {a} only of A, {b} only of B, {both} of both"
-        ),
-    }
-}
-
-/// A weight in words, with tenths if it is small: a Chinese character weighs three fifths of a word.
-fn words(weight: usize) -> String {
-    let (whole, tenths) = (weight / WORD, weight % WORD * 10 / WORD);
-    match tenths {
-        0 if whole == 1 => "1 word".to_owned(),
-        1.. if whole < 100 => format!("{whole}.{tenths} words"),
-        _ => format!("{whole} words"),
+/// A weight in words.
+fn words(weight: f64) -> String {
+    match weight.round() {
+        1.0 => "1 word".to_owned(),
+        rounded => format!("{rounded} words"),
     }
 }
 

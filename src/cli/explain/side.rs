@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     crawl::{PastRun, UrlExplanation},
-    filter::{Article, ArticleSketch, Document, Facts, Kind, Verdict},
+    filter::{Content as PageContent, Document, Facts, Kind, Verdict, lines_of_blocks},
     fingerprint::{Class, Feature, Fingerprinter, Signature},
     input::{Content, Input, Preparation, Prepared},
     page::{DocId, Origin, Outline, Timestamp},
@@ -43,17 +43,15 @@ pub(super) struct Side {
     pub(super) signature: Option<Signature>,
     pub(super) charset: Option<String>,
     pub(super) text: Option<Text>,
-    /// Its article, if it is compared by it.
-    pub(super) article: Option<ArticleSketch>,
-    /// The blocks of its article; empty if only the sketch is known.
+    /// What is kept of it, if it is compared by its content.
+    pub(super) content: Option<PageContent>,
+    /// The blocks of its content; empty if the page itself is not known.
     pub(super) blocks: Vec<Block>,
-    /// The texts of the blocks of links in the body text.
-    pub(super) links: Vec<String>,
     /// The decision of the run.
     pub(super) judged: Option<(DocId, Verdict)>,
 }
 
-/// A block of an article.
+/// A block of a page.
 pub(super) struct Block {
     pub(super) text: String,
     /// Its words as the filter compares them.
@@ -96,27 +94,26 @@ fn of_content(name: String, content: Content, preparation: &Preparation) -> Side
         None if is_page => "HTML; it has no canonical link that names its host".to_owned(),
         None => "text".to_owned(),
     }];
-    let article = document.article.as_ref().map(|article| article.sketch().clone());
+    let kept = document.sketch.content.clone();
     remarks.extend(extracted.truncated.map(|why| truncated(why.as_str())));
-    remarks.extend(empty(&extracted.text, document.sketch.features, is_page));
+    remarks.extend(empty(&extracted.text, document.sketch.text.features, is_page));
     let fingerprinter = preparation.documents.fingerprinter();
     let features = fingerprinter.features(&extracted.text);
-    let outline = article.as_ref().map(|_| &extracted.outline);
+    let outline = kept.as_ref().map(|_| &extracted.outline);
     Side {
         name,
         remarks,
         facts: document.facts(),
-        signature: (document.sketch.features > 0).then_some(document.sketch.signature),
+        signature: (document.sketch.text.features > 0).then_some(document.sketch.text.signature),
         charset: is_page.then(|| extracted.charset.to_owned()),
         text: Some(Text { document, features }),
-        article,
+        content: kept,
         blocks: outline.map(|outline| blocks(outline, fingerprinter)).unwrap_or_default(),
-        links: outline.map(links).unwrap_or_default(),
         judged: None,
     }
 }
 
-/// The blocks by which the article of a page is compared.
+/// The blocks by which a page is compared.
 fn blocks(outline: &Outline, fingerprinter: &Fingerprinter) -> Vec<Block> {
     let block = |lines: Range<usize>| {
         let mut words = Vec::new();
@@ -126,12 +123,7 @@ fn blocks(outline: &Outline, fingerprinter: &Fingerprinter) -> Vec<Block> {
         }
         Block { text: text(outline, lines), words }
     };
-    Article::lines(outline, fingerprinter).into_iter().map(block).collect()
-}
-
-/// The blocks of links in the body text of a page.
-fn links(outline: &Outline) -> Vec<String> {
-    Article::links(outline).into_iter().map(|lines| text(outline, lines)).collect()
+    lines_of_blocks(outline, fingerprinter).into_iter().map(block).collect()
 }
 
 fn text(outline: &Outline, lines: Range<usize>) -> String {
@@ -185,10 +177,10 @@ fn of_page(run: &Run<'_>, url: &str, preparation: &Preparation) -> Result<Side> 
             Side { name, facts, signature, ..Side::default() }
         }
     };
-    // Only unique pages have a sketch.
+    // The content of unique pages only is kept.
     let id = matched.filter(|_| is_exact).map_or(judgement.id, |matched| matched.judgement.id);
-    let article = run.past.article(id)?;
-    Ok(Side { remarks, article, judged: Some((judgement.id, judgement.verdict)), ..side })
+    let content = run.past.content(id)?;
+    Ok(Side { remarks, content, judged: Some((judgement.id, judgement.verdict)), ..side })
 }
 
 /// The decision of the run about a page.

@@ -369,8 +369,8 @@ fn run_in_memory(
     if let Some(kept) = &mut job.kept {
         kept.sync()?;
     }
-    if filter.articles_size() >= MUCH {
-        let size = ByteSize(filter.articles_size() as u64).display().iec();
+    if filter.contents_size() >= MUCH {
+        let size = ByteSize(filter.contents_size() as u64).display().iec();
         notify(format_args!(
             "{size} of memory were used to compare the articles of pages; --state keeps them in a file"
         ));

@@ -292,7 +292,7 @@ impl Recorder {
     fn keep_text(&self, parsed: &Parsed, judgement: &Judgement) -> Result<(), CrawlError> {
         let found = judgement.verdict.matched();
         let Some(found) = found.filter(|found| found.kind == Kind::Near) else { return Ok(()) };
-        if let (Step::Body, Some(body)) = (found.step, parsed.document.body) {
+        if let (Step::Body, Some(body)) = (found.step, parsed.document.sketch.body) {
             // Its text is that of the page with the same body.
             return Ok(self.filter.keep_text_of_body(judgement.id, body)?);
         }
@@ -342,7 +342,7 @@ impl Recorder {
             referrer,
             seed: seed.map(|seed| seed.source.to_string().into()),
             tags: seed.map(|seed| seed.tags.iter().map(Into::into).collect()).unwrap_or_default(),
-            signature: (sketch.features > 0).then_some(sketch.signature),
+            signature: (sketch.text.features > 0).then_some(sketch.text.signature),
             canonical: parsed.canonical.as_ref().map(|url| url.as_str().into()),
             truncated: extracted.truncated.map(|why| why.as_str().into()),
             warc,

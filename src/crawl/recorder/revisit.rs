@@ -44,7 +44,7 @@ fn revisit_interval(visit: &Visit, after: Duration) -> Duration {
 fn is_unchanged(visit: &Visit, former: &JudgedDocument, parsed: &Parsed) -> bool {
     let sketch = parsed.document.sketch();
     if visit.text.is_some() {
-        return visit.text == sketch.digest;
+        return visit.text == sketch.text.digest;
     }
     let (known, now) = (&former.judgement.facts, parsed.document.facts());
     (known.fingerprint, known.chars, known.features) == (now.fingerprint, now.chars, now.features)
@@ -124,7 +124,7 @@ impl Recorder {
         let visit = Visit {
             document: judgement.id,
             validators: received.validators.clone(),
-            text: parsed.document.sketch().digest,
+            text: parsed.document.sketch().text.digest,
             lost: None,
             ..task.queued.visit.as_ref().map_or_else(first, |known| known.again(received.at, true))
         };
@@ -145,7 +145,7 @@ impl Recorder {
             }
             Outcome::Page(received, parsed) if is_unchanged(visit, &former, &parsed) => {
                 let known = visit.again(received.at, visit.lost.is_some());
-                let (validators, text) = (received.validators, parsed.document.sketch().digest);
+                let (validators, text) = (received.validators, parsed.document.sketch().text.digest);
                 self.record_unchanged(&task, &former, Visit { validators, text, ..known })?;
                 // As those of a page that was judged so.
                 let row = &task.queued.url;

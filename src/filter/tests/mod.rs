@@ -4,14 +4,9 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 use proptest::prelude::*;
 
-use super::{
-    digests::Digests,
-    engine::Change,
-    templates::{Bounds, TemplateSample},
-    *,
-};
+use super::{digests::Digests, engine::Change, *};
 use crate::{
-    fingerprint::{Digest, Signature, Sketch},
+    fingerprint::{Digest, Signature, Sketch as TextSketch},
     index::{BlockIndex, Index},
     page::Timestamp,
 };
@@ -21,53 +16,24 @@ use model::{Judge, script};
 struct InMemory {
     options: Options,
     equal_limit: NonZeroU32,
-    bounds: Bounds,
     engine: Engine,
     digests: MemoryDigests,
-    samples: Vec<TemplateSample>,
 }
 
-impl InMemory {
-    fn keep_sample(&mut self, change: &Change) {
-        if let Some(template) = &change.template {
-            self.samples.push(template.sample.clone());
-            for outdated in &template.outdated {
-                self.samples.retain(|sample| {
-                    sample.origin != outdated.origin || sample.id >= outdated.before
-                });
-            }
-        }
-        let most = 2 * self.bounds.epoch * self.bounds.origins.get();
-        assert!(self.samples.len() < most, "{} samples are kept", self.samples.len());
-    }
-}
-
-fn engine(options: &Options, bounds: Bounds, equal_limit: NonZeroU32) -> Engine {
+fn engine(options: &Options, equal_limit: NonZeroU32) -> Engine {
     let index = options.index().unwrap().with_equal_limit(equal_limit);
-    Engine::new(options, Recipe::default(), index).bounded(bounds, equal_limit)
+    Engine::new(options, Recipe::default(), index).bounded(equal_limit)
 }
 
 impl Judge for InMemory {
     fn judge(&mut self, document: &Document) -> Judgement {
-        let plain = self.engine.clone().without_templates();
-        let Ok(Change { judgement: plain, .. }) =
-            { plain }.judge(&mut self.digests.clone(), document);
-        let Ok(change) = self.engine.judge(&mut self.digests, document);
-        let judgement = change.judgement;
-        let law = "templates make a verdict stricter, or leave it as it is";
-        let step = plain.verdict.matched().map(|found| found.step);
-        assert!(
-            judgement == plain || step == Some(Step::Near),
-            "{law}, and only of near duplicates"
-        );
-        self.keep_sample(&change);
+        let Ok(Change { judgement, .. }) = self.engine.judge(&mut self.digests, document);
         judgement
     }
 
     fn reopen(&mut self) {
-        let mut next = engine(&self.options, self.bounds, self.equal_limit);
+        let mut next = engine(&self.options, self.equal_limit);
         next.restore(|take| self.engine.representatives().for_each(take));
-        self.samples.iter().for_each(|sample| next.add_sample(sample));
         next.resume(self.engine.position());
         self.engine = next;
     }
@@ -82,9 +48,9 @@ proptest! {
 
     #[test]
     fn the_filter_judges_as_the_design_says(script in script()) {
-        let (options, equal_limit, bounds) = (script.options.clone(), script.equal_limit, script.bounds);
-        let (engine, digests) = (engine(&options, bounds, equal_limit), MemoryDigests::default());
-        script.play(&mut InMemory { options, equal_limit, bounds, engine, digests, samples: Vec::new() })?;
+        let (options, equal_limit) = (script.options.clone(), script.equal_limit);
+        let (engine, digests) = (engine(&options, equal_limit), MemoryDigests::default());
+        script.play(&mut InMemory { options, equal_limit, engine, digests })?;
     }
 }
 
@@ -97,17 +63,21 @@ fn subject(key: u64, number: u64) -> Document {
     Document {
         id: key.to_string(),
         key: Key(key),
-        body: Some(Digest::of(&number.to_le_bytes())),
         sketch: Sketch {
-            signature: Signature([word; 4]),
-            features: 100,
-            digest: Some(Digest::of(&word.to_le_bytes())),
+            body: Some(Digest::of(&number.to_le_bytes())),
+            ..Sketch::of_text(
+                TextSketch {
+                    signature: Signature([word; 4]),
+                    features: 100,
+                    digest: Some(Digest::of(&word.to_le_bytes())),
+                },
+                None,
+            )
         },
+        searched: Vec::new(),
         chars: 1,
         lang: None,
         at: Timestamp(0),
-        blocks: None,
-        article: None,
         recipe: Recipe::default(),
     }
 }
@@ -118,7 +88,7 @@ fn versions_of_one_document_that_never_change_are_not_all_looked_at() {
     for _ in 0..2_000 {
         assert!(filter.judge(&subject(1, 7)).verdict.is_unique());
     }
-    for digest in [Some(subject(1, 7).body.unwrap()), subject(1, 7).sketch.digest] {
+    for digest in [subject(1, 7).sketch.body, subject(1, 7).sketch.text.digest] {
         let mut known = Vec::new();
         let Ok(()) = filter.digests.find(digest.unwrap(), &mut known);
         assert_eq!(known.len(), BlockIndex::EQUAL_LIMIT as usize);
@@ -134,10 +104,8 @@ fn memory_stays_bounded_over_many_windows() {
     for number in 0..10_000 {
         filter.judge(&subject(number, number));
         // Another body with the same text: an alias.
-        let alias = Document {
-            body: Some(Digest::of(format!("alias {number}").as_bytes())),
-            ..subject(number + 1, number)
-        };
+        let body = Digest::of(format!("alias {number}").as_bytes());
+        let alias = subject(number + 1, number).with_body(body);
         let judgement = filter.judge(&alias);
         assert_eq!(judgement.verdict.matched().map(|found| found.step), Some(Step::Text));
         let (representatives, aliases) = filter.digests.counts();
@@ -166,12 +134,14 @@ fn a_hit_on_an_alias_repeats_its_verdict_with_the_step_at_which_it_was_found() {
     let mut filter = filter(&Options::default());
     let unique = filter.judge(&subject(1, 1));
     let mut near = subject(2, 2);
-    near.sketch.signature = Signature(subject(1, 1).sketch.signature.0.map(|word| word ^ 0b11));
+    near.sketch.text.signature =
+        Signature(subject(1, 1).sketch.text.signature.0.map(|word| word ^ 0b11));
     let by_near = *filter.judge(&near).verdict.matched().unwrap();
     let again = filter.judge(&Document { key: Key(3), ..near.clone() });
     assert_eq!((by_near.of, by_near.distance, by_near.signature_distance), (unique.id, 2, 8));
     assert_eq!(again.verdict, Verdict::Duplicate(Match { step: Step::Body, ..by_near }));
-    let by_text = filter.judge(&Document { key: Key(4), body: None, ..near });
+    near.sketch.body = None;
+    let by_text = filter.judge(&Document { key: Key(4), ..near });
     assert_eq!(by_text.verdict, Verdict::Duplicate(Match { step: Step::Text, ..by_near }));
 }
 
@@ -185,17 +155,6 @@ fn a_new_version_of_a_page_stays_beside_the_old_one() {
         filter.judge(&subject(2, 1)).verdict.matched().map(|found| found.of),
         Some(DocId(1))
     );
-}
-
-#[test]
-fn mode_classic_learns_no_templates() {
-    for (mode, learns) in [(Mode::Balanced, true), (Mode::Strict, true), (Mode::Classic, false)] {
-        let mut filter = filter(&Options { mode, ..Options::default() });
-        let blocks = Some(templates::Blocks::of("a.test", "one line\nanother"));
-        let document = Document { blocks, ..subject(1, 1) };
-        let Ok(change) = filter.engine.judge(&mut filter.digests, &document);
-        assert_eq!(change.template.is_some(), learns, "{mode:?}");
-    }
 }
 
 #[test]

@@ -3,7 +3,6 @@
 mod articles;
 mod damage;
 mod durable;
-mod migration;
 mod queue;
 mod restore;
 mod texts;

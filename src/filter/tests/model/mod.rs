@@ -7,7 +7,6 @@
 )]
 
 mod scripts;
-mod templates;
 
 use std::num::NonZeroU32;
 
@@ -15,11 +14,10 @@ use proptest::prelude::*;
 
 use crate::{
     filter::{
-        Document, Facts, Judgement, Key, Kind, Match, Mode, Options, Radius, Step, Verdict,
+        Document, Facts, Judgement, Key, Kind, Match, Mode, Options, Radius, Sketch, Step, Verdict,
         WindowOptions,
-        templates::{Blocks, Bounds},
     },
-    fingerprint::{Digest, Recipe, Signature, Sketch},
+    fingerprint::{Digest, Recipe, Signature, Sketch as TextSketch, similarity},
     page::{DocId, Timestamp},
 };
 
@@ -43,10 +41,7 @@ pub(crate) struct Script {
     pub(crate) options: Options,
     /// How many representatives with one fingerprint the index is to hold, and with one digest the table.
     pub(crate) equal_limit: NonZeroU32,
-    pub(crate) bounds: Bounds,
-    texts: Vec<Sketch>,
-    /// The lines of each text, each by its kind and its length.
-    lines: Vec<Vec<(u8, usize)>>,
+    texts: Vec<TextSketch>,
     pub(crate) events: Vec<Event>,
 }
 
@@ -62,14 +57,10 @@ pub(crate) trait Judge {
 struct Model {
     options: Options,
     equal_limit: NonZeroU32,
-    bounds: Bounds,
     clock: i64,
     all: Vec<Arrived>,
     aliases: u64,
 }
-
-/// The origin of a page and the lines of its text.
-type Lines = (&'static str, Vec<String>);
 
 struct Arrived {
     id: DocId,
@@ -83,7 +74,6 @@ struct Arrived {
     /// Its number among those that are known as aliases.
     alias: u64,
     facts: Facts,
-    blocks: Option<Lines>,
 }
 
 impl Model {
@@ -116,7 +106,7 @@ impl Model {
                 step,
                 distance: 0,
                 signature_distance: 0,
-                shared: None,
+                similarity: 1.0,
             };
             let found = document.alias_of.map_or(exact, |found| Match { step, ..found });
             (is_late && representative.key != key).then_some((found, document.facts))
@@ -124,25 +114,22 @@ impl Model {
         matches.next()
     }
 
-    fn near(&self, subject: &Document, blocks: Option<&Lines>) -> Option<Match> {
-        let signature = self.comparable(&subject.sketch)?;
-        let (origin, template) = (blocks.map(|(origin, _)| *origin), self.template(blocks));
+    fn near(&self, subject: &Document) -> Option<Match> {
+        let signature = self.comparable(&subject.sketch.text)?;
         let near =
             self.window().filter(|document| document.key != subject.key).filter_map(|document| {
                 let other = document.signature?;
                 let distance = (signature.0[0] ^ other.0[0]).count_ones();
                 let signature_distance =
                     (0..4).map(|i| (signature.0[i] ^ other.0[i]).count_ones()).sum();
-                let is_beside = origin.is_some() && document.origin() == origin;
-                let percent = if is_beside { template } else { 0 };
-                let most = self.most_bits_beside(subject.sketch.features, percent);
+                let most = self.most_bits(subject.sketch.text.features);
                 let found = Match {
                     of: document.id,
                     kind: Kind::Near,
                     step: Step::Near,
                     distance,
                     signature_distance,
-                    shared: None,
+                    similarity: similarity(signature_distance),
                 };
                 let order = match self.options.mode {
                     Mode::Classic => (distance, document.id),
@@ -181,38 +168,36 @@ impl Model {
         digests
     }
 
-    fn comparable(&self, sketch: &Sketch) -> Option<Signature> {
+    fn comparable(&self, sketch: &TextSketch) -> Option<Signature> {
         let is_long = sketch.features > 0 && sketch.features >= self.options.min_features;
         is_long.then_some(sketch.signature)
     }
 
-    fn judge(&mut self, subject: &Document, blocks: Option<Lines>) -> Judgement {
+    fn judge(&mut self, subject: &Document) -> Judgement {
         self.clock = self.clock.max(subject.at.0);
-        if let Some(body) = subject.body
+        if let Some(body) = subject.sketch.body
             && let Some((found, facts)) = self.equal(subject.key, body, Step::Body)
         {
             return self.enter(subject.key, Vec::new(), None, Some(found), facts);
         }
         let facts = Facts {
-            fingerprint: (subject.sketch.features > 0)
-                .then(|| subject.sketch.signature.fingerprint()),
+            fingerprint: (subject.sketch.text.features > 0)
+                .then(|| subject.sketch.text.signature.fingerprint()),
             chars: subject.chars,
-            features: subject.sketch.features,
+            features: subject.sketch.text.features,
             lang: subject.lang,
             thin: false,
         };
-        let mut digests: Vec<_> = subject.body.into_iter().collect();
-        let text = subject.sketch.digest;
+        let mut digests: Vec<_> = subject.sketch.body.into_iter().collect();
+        let text = subject.sketch.text.digest;
         let by_text = text.and_then(|text| self.equal(subject.key, text, Step::Text));
         if by_text.is_none() {
             digests.extend(text);
         }
-        let found = by_text.map(|(found, _)| found).or_else(|| self.near(subject, blocks.as_ref()));
+        let found = by_text.map(|(found, _)| found).or_else(|| self.near(subject));
         let digests = if found.is_some() { digests } else { self.below_limit(digests) };
-        let signature = self.comparable(&subject.sketch);
-        let judgement = self.enter(subject.key, digests, signature, found, facts);
-        self.all.last_mut().expect("it was entered").blocks = blocks;
-        judgement
+        let signature = self.comparable(&subject.sketch.text);
+        self.enter(subject.key, digests, signature, found, facts)
     }
 
     fn enter(
@@ -237,7 +222,6 @@ impl Model {
             alias_of,
             alias,
             facts,
-            blocks: None,
         });
         let verdict = alias_of.map_or(Verdict::Unique, Verdict::Duplicate);
         Judgement { id, at: Timestamp(at), verdict, facts }
@@ -250,15 +234,14 @@ impl Script {
         Document {
             id: name.to_owned(),
             key: Key::of(name),
-            body: body.map(digest_of_body),
-            sketch: self.texts[text].clone(),
+            sketch: Sketch {
+                body: body.map(digest_of_body),
+                ..Sketch::of_text(self.texts[text].clone(), None)
+            },
+            searched: Vec::new(),
             chars: text as u32 * 10,
             lang: None,
             at: Timestamp(at),
-            blocks: self.blocks(name, text).map(|(origin, lines)| {
-                Blocks::of(origin, &format!(" {}\n\n", lines.join(" \n\t")))
-            }),
-            article: None,
             recipe: Recipe::default(),
         }
     }
@@ -268,7 +251,6 @@ impl Script {
         let mut model = Model {
             options: self.options.clone(),
             equal_limit: self.equal_limit,
-            bounds: self.bounds,
             clock: i64::MIN,
             all: Vec::new(),
             aliases: 0,
@@ -277,8 +259,7 @@ impl Script {
             match *event {
                 Event::Judge { name, body, text, at } => {
                     let subject = self.subject(name, body, text, at);
-                    let blocks = self.blocks(name, text % self.texts.len());
-                    prop_assert_eq!(judge.judge(&subject), model.judge(&subject, blocks));
+                    prop_assert_eq!(judge.judge(&subject), model.judge(&subject));
                     prop_assert_eq!(judge.len(), model.window().count());
                 }
                 Event::Reopen => judge.reopen(),

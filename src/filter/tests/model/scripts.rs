@@ -1,14 +1,14 @@
 //! What filters are made to judge.
 
 use std::{
-    num::{NonZeroU32, NonZeroU64, NonZeroUsize},
+    num::{NonZeroU32, NonZeroU64},
     time::Duration,
 };
 
 use proptest::{prelude::*, sample::select};
 
 use super::{
-    Bounds, Digest, Event, Mode, Options, Radius, Script, Signature, Sketch, WindowOptions,
+    Digest, Event, Mode, Options, Radius, Script, Signature, TextSketch, WindowOptions,
 };
 
 /// Few keys, few bodies, few texts; times that go back and forth; windows that roll soon.
@@ -21,8 +21,7 @@ pub(crate) fn script() -> impl Strategy<Value = Script> {
             .prop_flat_map(|bits| prop::collection::vec(64..256_u32, bits)),
         select(vec![0, 1, 9, 10, 23, 24, 63, 64, 100, 1000]),
     );
-    let lines = prop::collection::vec((0..4_u8, select(vec![1, 5, 20])), 0..5);
-    let texts = prop::collection::vec((text, lines), 1..12);
+    let texts = prop::collection::vec(text, 1..12);
     let window = (
         select(vec![1, 2, 3, 6, 50]),
         select(vec![None, Some(0), Some(5), Some(40)]),
@@ -31,14 +30,13 @@ pub(crate) fn script() -> impl Strategy<Value = Script> {
     let rule = (
         select(vec![Mode::Balanced, Mode::Classic, Mode::Strict]),
         prop::option::of(0..=Radius::MAX.get()),
-        (prop::bool::weighted(0.8), 1..4_usize, 1..3_usize, 1..4_usize),
     );
     let events = prop::collection::vec(event(), 0..90);
     (texts, window, rule, select(vec![0, 1, 10]), events, any::<bool>()).prop_map(
         |(
             texts,
             (entries, age, equal_limit),
-            (mode, radius, templates),
+            (mode, radius),
             min_features,
             mut events,
             runs_on,
@@ -48,10 +46,7 @@ pub(crate) fn script() -> impl Strategy<Value = Script> {
                 age: age.map(Duration::from_millis),
             };
             let radius = radius.map(|radius| Radius::try_from(radius).unwrap());
-            let (templates, epoch, holders, origins) = templates;
-            let bounds = Bounds { epoch, holders, origins: NonZeroUsize::new(origins).unwrap() };
-            let options =
-                Options { mode, radius, min_features, templates, window, ..Options::default() };
+            let options = Options { mode, radius, min_features, window, ..Options::default() };
             if runs_on {
                 for (number, event) in events.iter_mut().enumerate() {
                     if let Event::Judge { at, .. } = event {
@@ -59,11 +54,10 @@ pub(crate) fn script() -> impl Strategy<Value = Script> {
                     }
                 }
             }
-            let (texts, lines): (Vec<_>, Vec<_>) = texts.into_iter().unzip();
             let texts =
                 texts.into_iter().enumerate().map(|(number, text)| sketch(number, text)).collect();
             let equal_limit = NonZeroU32::new(equal_limit).unwrap();
-            Script { options, equal_limit, bounds, texts, lines, events }
+            Script { options, equal_limit, texts, events }
         },
     )
 }
@@ -79,11 +73,11 @@ fn event() -> impl Strategy<Value = Event> {
 }
 
 /// A text whose signature differs in these bits from that of its kind.
-fn sketch(number: usize, (kind, near, far, features): (usize, Vec<u32>, Vec<u32>, u32)) -> Sketch {
+fn sketch(number: usize, (kind, near, far, features): (usize, Vec<u32>, Vec<u32>, u32)) -> TextSketch {
     let mut signature = [[0; 4], [0x00ff_00ff_00ff_00ff; 4], [u64::MAX; 4]][kind];
     for bit in near.into_iter().chain(far) {
         signature[bit as usize / 64] ^= 1 << (bit % 64);
     }
     let digest = (features > 0).then(|| Digest::of(&[b't', number as u8]));
-    Sketch { signature: Signature(signature), features, digest }
+    TextSketch { signature: Signature(signature), features, digest }
 }

@@ -1,6 +1,6 @@
 //! Finds earlier pages that share a passage with a new one: an index of bottom-k sketches.
 //!
-//! A page is entered under the [`KEYS_STORED`] smallest hashes of its passages (Broder, "On the resemblance and containment of documents", 1997).
+//! A page is entered under the [`KEYS_STORED`] smallest hashes of the passages of its body text, and as many of the prose around it (Broder, "On the resemblance and containment of documents", 1997).
 //! Two pages that share an article share some of these keys, however much else they show. One equal key makes a candidate.
 //!
 //! The table consists of buckets of [`SLOTS`] entries, two buckets a page, and grows by one bucket at a time (linear hashing: Litwin,
@@ -13,7 +13,8 @@
 
 use std::collections::HashMap;
 
-use crate::{filter::incremental::IncrementalMap, page::DocId};
+use super::{content::PASSAGE, incremental::IncrementalMap};
+use crate::page::DocId;
 
 /// The number of keys of its body text under which a page is entered, and of its other prose.
 const KEYS_STORED: usize = 12;
@@ -38,48 +39,86 @@ const ID_BITS: u32 = 27;
 
 /// The smallest hashes of the passages of a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct PassageKeys {
+pub(crate) struct Keys {
     /// Under these it is entered.
-    pub(crate) own: Vec<u64>,
+    pub(crate) stored: Vec<u64>,
     /// By these others are searched.
-    searched: Vec<u64>,
+    pub(crate) searched: Vec<u64>,
 }
 
-impl PassageKeys {
-    /// The keys of a page whose passages have these hashes; of each also whether it is in the body text.
-    pub(super) fn of(hashes: impl Iterator<Item = (u64, bool)>) -> Self {
-        let (mut all, mut body) = (Smallest::new(KEYS_SEARCHED), Smallest::new(KEYS_STORED));
-        // Some of them may be in the body text as well.
-        let mut others = Smallest::new(2 * KEYS_STORED);
-        for (hash, is_body) in hashes {
-            all.push(hash);
-            if is_body { &mut body } else { &mut others }.push(hash);
+/// Collects the keys of a page from the hashes of its words: first those of the body text, then those of the prose around it.
+#[derive(Clone, Debug)]
+pub(super) struct KeysBuilder {
+    /// The hashes of the last words, the latest last.
+    last: [u64; PASSAGE],
+    words: usize,
+    all: BottomK<u64>,
+    body: BottomK<u64>,
+    others: BottomK<u64>,
+}
+
+impl Default for KeysBuilder {
+    fn default() -> Self {
+        Self {
+            last: [0; PASSAGE],
+            words: 0,
+            all: BottomK::new(KEYS_SEARCHED),
+            body: BottomK::new(KEYS_STORED),
+            // Some of them may be in the body text as well.
+            others: BottomK::new(2 * KEYS_STORED),
         }
-        let mut own = body.finish();
-        let mut others = others.finish();
-        others.retain(|key| !own.contains(key));
+    }
+}
+
+impl KeysBuilder {
+    pub(super) fn push(&mut self, hash: u64, is_body: bool) {
+        self.last.rotate_left(1);
+        self.last[PASSAGE - 1] = hash;
+        self.words += 1;
+        if self.words < PASSAGE {
+            return;
+        }
+        let key = self.last.iter().fold(0, |key: u64, hash| {
+            (key.rotate_left(23) ^ hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        });
+        // The low bits of a product depend on the low bits only.
+        let key = key ^ (key >> 32);
+        self.all.push(key);
+        if is_body { &mut self.body } else { &mut self.others }.push(key);
+    }
+
+    /// The body text ends here: no passage goes on.
+    pub(super) fn end_body(&mut self) {
+        self.words = 0;
+    }
+
+    pub(super) fn finish(self) -> Keys {
+        let mut stored = self.body.finish();
+        let mut others = self.others.finish();
+        others.retain(|key| !stored.contains(key));
         others.truncate(KEYS_STORED);
-        own.append(&mut others);
-        Self { own, searched: all.finish() }
+        stored.append(&mut others);
+        Keys { stored, searched: self.all.finish() }
     }
 }
 
 /// Collects the smallest of many hashes.
-struct Smallest {
+#[derive(Clone, Debug)]
+pub(super) struct BottomK<H> {
     /// Those among which the smallest are.
-    hashes: Vec<u64>,
+    hashes: Vec<H>,
     count: usize,
     /// Larger ones are not among the smallest.
-    most: u64,
+    most: Option<H>,
 }
 
-impl Smallest {
-    fn new(count: usize) -> Self {
-        Self { hashes: Vec::with_capacity(4 * count), count, most: u64::MAX }
+impl<H: Copy + Ord> BottomK<H> {
+    pub(super) fn new(count: usize) -> Self {
+        Self { hashes: Vec::new(), count, most: None }
     }
 
-    fn push(&mut self, hash: u64) {
-        if hash > self.most {
+    pub(super) fn push(&mut self, hash: H) {
+        if self.most.is_some_and(|most| hash > most) {
             return;
         }
         self.hashes.push(hash);
@@ -89,24 +128,16 @@ impl Smallest {
     }
 
     fn keep(&mut self) {
-        if self.hashes.len() > 2 * self.count {
-            self.hashes.select_nth_unstable(self.count);
-            self.hashes[..self.count].sort_unstable();
-            let are_different = self.hashes[..self.count].is_sorted_by(|a, b| a < b);
-            self.hashes.truncate(if are_different { self.count } else { usize::MAX });
-        }
         self.hashes.sort_unstable();
         self.hashes.dedup();
         self.hashes.truncate(self.count);
-        if let [.., most] = self.hashes[..]
-            && self.hashes.len() == self.count
-        {
-            self.most = most;
+        if self.hashes.len() == self.count {
+            self.most = self.hashes.last().copied();
         }
     }
 
     /// The smallest ones, in order, none twice.
-    fn finish(mut self) -> Vec<u64> {
+    pub(super) fn finish(mut self) -> Vec<H> {
         self.keep();
         self.hashes
     }
@@ -156,13 +187,13 @@ impl PassageIndex {
     /// Appends the pages that have a key in common with these, with the number of such keys. `next` is the number of the next page.
     pub(crate) fn find(
         &self,
-        keys: &PassageKeys,
+        keys: &[u64],
         next: DocId,
         is_known: impl Fn(DocId) -> bool,
         out: &mut Vec<(DocId, usize)>,
     ) {
         let mut found: Vec<DocId> = Vec::new();
-        for &key in &keys.searched {
+        for &key in keys {
             let start = found.len();
             let place = self.place(key);
             // Most buckets have none, and nothing beyond them.
@@ -304,8 +335,12 @@ mod tests {
         (word ^ (word >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) ^ (word >> 32)
     }
 
-    fn asking(numbers: &[u64]) -> PassageKeys {
-        PassageKeys::of(numbers.iter().map(|&number| (key(number), true)))
+    /// The keys of these numbers.
+    fn keys(numbers: &[u64]) -> Vec<u64> {
+        let mut keys: Vec<u64> = numbers.iter().map(|&number| key(number)).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        keys
     }
 
     fn find(index: &PassageIndex, numbers: &[u64], next: u64) -> Vec<(DocId, usize)> {
@@ -320,12 +355,12 @@ mod tests {
         oldest: u64,
     ) -> Vec<(DocId, usize)> {
         let mut found = Vec::new();
-        index.find(&asking(numbers), DocId(next), |id| id.0 >= oldest, &mut found);
+        index.find(&keys(numbers), DocId(next), |id| id.0 >= oldest, &mut found);
         found
     }
 
     fn insert(index: &mut PassageIndex, id: u64, numbers: &[u64], pages: usize) {
-        index.insert(DocId(id), &asking(numbers).own, pages, |_| true);
+        index.insert(DocId(id), &keys(numbers), pages, |_| true);
     }
 
     /// What is found if nothing is dropped: the holders of each key, unless it is common.
@@ -346,12 +381,38 @@ mod tests {
             hashes in prop::collection::vec(prop_oneof![any::<u64>(), 0..40_u64], 0..400),
             count in 1..20_usize,
         ) {
-            let mut smallest = Smallest::new(count);
+            let mut smallest = BottomK::new(count);
             for &hash in &hashes {
                 smallest.push(hash);
             }
             let expected: std::collections::BTreeSet<u64> = hashes.into_iter().collect();
             prop_assert_eq!(smallest.finish(), expected.into_iter().take(count).collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn the_keys_of_a_page_are_the_smallest_of_its_passages(
+            [body, around] in prop::array::uniform2(prop::collection::vec(0..40_u64, 0..400)),
+        ) {
+            let mut builder = KeysBuilder::default();
+            body.iter().for_each(|word| builder.push(key(*word), true));
+            builder.end_body();
+            around.iter().for_each(|word| builder.push(key(*word), false));
+            let Keys { stored, searched } = builder.finish();
+            let passages = |words: &[u64]| -> std::collections::BTreeSet<u64> {
+                let key_of = |passage: &[u64]| {
+                    let mut one = KeysBuilder::default();
+                    passage.iter().for_each(|word| one.push(key(*word), true));
+                    one.finish().searched[0]
+                };
+                words.windows(PASSAGE).map(key_of).collect()
+            };
+            let (body, around) = (passages(&body), passages(&around));
+            let all: Vec<u64> = (&body | &around).into_iter().take(KEYS_SEARCHED).collect();
+            prop_assert_eq!(searched, all);
+            let own: Vec<u64> = body.into_iter().take(KEYS_STORED).collect();
+            prop_assert_eq!(&stored[..own.len()], &own);
+            prop_assert!(stored[own.len()..].iter().all(|key| around.contains(key)));
+            prop_assert!(stored.len() <= 2 * KEYS_STORED);
         }
 
         #[test]
@@ -367,7 +428,7 @@ mod tests {
             for (count, (numbers, gap)) in pages.iter().enumerate() {
                 prop_assert_eq!(find(&index, numbers, next), expected(&holders, numbers));
                 insert(&mut index, next, numbers, room.max(count + 1));
-                for number in asking(numbers).own {
+                for number in keys(numbers) {
                     let number = (0..150).find(|&it| key(it) == number).unwrap();
                     holders.entry(number).or_default().push(next);
                 }
@@ -385,7 +446,7 @@ mod tests {
             for (id, numbers) in (1..).zip(&pages) {
                 let oldest = (id + 1_u64).saturating_sub(window);
                 let in_window = usize::try_from(id.min(window)).unwrap();
-                grew.insert(DocId(id), &asking(numbers).own, in_window, |it| it.0 >= oldest);
+                grew.insert(DocId(id), &keys(numbers), in_window, |it| it.0 >= oldest);
             }
             let next = pages.len() as u64 + 1;
             let oldest = next.saturating_sub(window);

@@ -1,0 +1,640 @@
+//! Compares two pages: what both have, what only one of them has, and whether one repeats the other.
+//!
+//! Each token (a word, a number, a sign, a character) has a weight: by where it stands, and by how common its block is on its site. `S` is the
+//! weight that both pages have, `U` the weight that only one of them has. The similarity is `S / (S + c·U)`; one page repeats the other if it
+//! is at least [`Rule::similarity`] and `S` is enough evidence. [`Rule`] has all numbers.
+//!
+//! - *Pages of one origin* share their template, so all that they show counts: the body text, less so its blocks of links and the prose around
+//!   it; and where the links of the body text lead, because in a list these are the content.
+//! - *Pages of two origins* share next to nothing but articles. What they share counts in long runs, and most of it must be in the body text of
+//!   one of them. The article of each is its body text, or the smallest element that holds what is shared, whichever has less of its own:
+//!   extraction may have found too much or missed it.
+//! - `c` says how much it matters what only one has: less across origins, where each page has a template of its own; more if the titles differ.
+//!
+//! The comparison is symmetric, and depends on nothing but the two sketches, the templates of their origins and the rule.
+
+use std::{collections::HashSet, ops::Range};
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    content::{Block, Content, Feature, PASSAGE, Place, feature_of_target, feature_of_title, sampled},
+    sketch::Sketch,
+    template::{Frequencies, Template},
+};
+use crate::fingerprint::similarity;
+
+/// The numbers of the measure. Weights are in words. `cargo bench --bench measure -- fit` fits them, and prints how much each matters.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Rule {
+    /// From this similarity on one page repeats the other.
+    pub similarity: f64,
+    /// What two pages must share at least.
+    pub shared: f64,
+    /// The weight of a character of a script without spaces.
+    pub character: f64,
+    /// The weight of a word in a block of links.
+    pub link: f64,
+    /// The weight of a word of prose around the body text.
+    pub around: f64,
+    /// The weight of a target that only one of the pages links to.
+    pub target: f64,
+    /// The weight of one title: all words of one are in the other.
+    pub title: f64,
+    /// The weight of a word of the title that only one has.
+    pub title_word: f64,
+    /// What a block that `d` of `n` other pages of the site have weighs: `(1 - d / (n + site))^fade`.
+    pub site: f64,
+    /// The exponent of that.
+    pub fade: i32,
+    /// How many times more what only one has matters if the titles differ.
+    pub other_title: f64,
+    /// How much what only one has matters across origins.
+    pub across: f64,
+    /// Across origins, the tokens of a run that counts.
+    pub run: usize,
+    /// The share of what is common that the element of the article holds.
+    pub enclosing: f64,
+}
+
+impl Default for Rule {
+    fn default() -> Self {
+        Self {
+            similarity: 0.73,
+            shared: 8.0,
+            character: 0.6,
+            link: 0.2,
+            around: 0.1,
+            target: 8.0,
+            title: 30.0,
+            title_word: 2.0,
+            site: 4.0,
+            fade: 8,
+            other_title: 8.0,
+            across: 0.37,
+            run: 12,
+            enclosing: 0.9,
+        }
+    }
+}
+
+/// What two pages have in common and apart. Weights are in words; of two figures, the later page's comes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Comparison {
+    /// From 0 to 1: `shared / (shared + factor · (unshared of both))`.
+    pub similarity: f64,
+    /// What both have.
+    pub shared: f64,
+    /// What only one of them has.
+    pub unshared: [f64; 2],
+    /// How much it matters what only one has.
+    pub factor: f64,
+    /// What both have of one title, which counts as shared.
+    pub title: f64,
+    /// The words of the title that the page with fewer of them has for itself.
+    pub other_title: f64,
+    /// The targets that only one of them links to.
+    pub targets: [f64; 2],
+    /// Whether they are of one origin.
+    pub is_one_origin: bool,
+}
+
+impl Comparison {
+    /// Whether one of the pages repeats the other.
+    #[must_use]
+    pub fn repeats(&self, rule: &Rule) -> bool {
+        self.similarity >= rule.similarity && self.shared >= rule.shared
+    }
+}
+
+/// Compares two documents, each given with the template of its origin; the later one comes first. Two pages are compared by what they show, texts by
+/// their signatures.
+///
+/// ```
+/// use pagesieve::{Filter, filter::{Options, Rule, Template, compare}};
+///
+/// let documents = Filter::new(&Options::default())?.documents();
+/// let [a, b] = ["The tide is high.", "the TIDE is high!"].map(|text| documents.text("", text));
+/// let template = Template::default();
+/// let found = compare(&Rule::default(), (b.sketch(), &template), (a.sketch(), &template));
+/// assert_eq!(found.similarity, 1.0);
+/// # Ok::<(), pagesieve::OptionsError>(())
+/// ```
+#[must_use]
+pub fn compare(rule: &Rule, later: (&Sketch, &Template), earlier: (&Sketch, &Template)) -> Comparison {
+    let origins = [later.0.origin, earlier.0.origin];
+    let is_one_origin = origins[0].is_some() && origins[0] == origins[1];
+    if let [Some(one), Some(other)] = [&later.0.content, &earlier.0.content] {
+        let templates = [later.1, earlier.1];
+        return Side::new(one).compare(rule, &Side::new(other), templates, is_one_origin);
+    }
+    let [one, other] = [&later.0.text, &earlier.0.text];
+    let are_equal = one.digest.is_some() && one.digest == other.digest;
+    let distance = one.signature.distance(&other.signature);
+    let similarity = if are_equal { 1.0 } else { f64::from(similarity(distance)) };
+    Comparison { similarity, is_one_origin, ..Comparison::default() }
+}
+
+/// A page that is compared: its passages and their table, made once.
+#[derive(Clone, Debug)]
+pub(super) struct Side<'a> {
+    content: &'a Content,
+    ranges: Vec<Range<usize>>,
+    /// The passage from each token on.
+    passages: Vec<u64>,
+    table: Table,
+    /// The features of its blocks, in page order and sorted.
+    features: Vec<Feature>,
+    sorted: Vec<Feature>,
+    /// All features of the page, sorted.
+    all: Vec<Feature>,
+    /// For each token whether it is in a passage that the page did not have before: repeated words count once.
+    is_first: Vec<bool>,
+}
+
+impl<'a> Side<'a> {
+    pub(super) fn new(content: &'a Content) -> Self {
+        let passages: Vec<u64> = content.passages().collect();
+        let mut table = Table::new(passages.len());
+        let mut is_first = vec![passages.is_empty(); content.tokens.len()];
+        for number in 0..passages.len() {
+            if table.enter(number, &passages) == number {
+                is_first[number..number + PASSAGE].fill(true);
+            }
+        }
+        let features: Vec<_> = content.block_features().collect();
+        let mut sorted = features.clone();
+        sorted.sort_unstable();
+        let ranges = content.ranges().collect();
+        Self { content, ranges, passages, table, features, sorted, all: content.features(), is_first }
+    }
+
+    /// Compares it with an earlier page. Both come with the template of their origins, which are one or two.
+    pub(super) fn compare(
+        &self,
+        rule: &Rule,
+        earlier: &Self,
+        templates: [&Template; 2],
+        is_one_origin: bool,
+    ) -> Comparison {
+        let pages = [self.content, earlier.content];
+        let known = templates.map(|template| template.without([&self.all, &earlier.all]));
+        let titles = Titles::of(rule, pages, &known);
+        let views = [View::new(rule, self, earlier, &known[0]), View::new(rule, earlier, self, &known[1])];
+        let [one, other] = if is_one_origin {
+            views.map(|view| view.on_one_origin(rule))
+        } else {
+            let views = views.map(|view| view.on_two_origins(rule, titles.one));
+            let is_article = views.iter().any(|view| view.is_in_body);
+            views.map(|view| if is_article { view } else { Share { shared: 0.0, ..view } })
+        };
+        let targets = if is_one_origin { targets(pages, &known, rule) } else { [0.0; 2] };
+        let title = rule.title * titles.one;
+        let unshared = [one.unshared + rule.target * targets[0], other.unshared + rule.target * targets[1]];
+        let shared = one.shared.max(other.shared);
+        let factor = if is_one_origin { 1.0 } else { rule.across }
+            * (1.0 + (rule.other_title - 1.0) * titles.other.min(1.0));
+        let apart = unshared[0] + unshared[1] + rule.title_word * titles.other;
+        let both = if shared > 0.0 { shared + title } else { 0.0 };
+        let similarity = if both > 0.0 { both / (both + factor * apart) } else { 0.0 };
+        let other_title = titles.other;
+        Comparison { similarity, shared, unshared, factor, title, other_title, targets, is_one_origin }
+    }
+
+    fn has(&self, passage: u64) -> bool {
+        self.table.find(passage, &self.passages).is_some()
+    }
+
+    /// The tokens that are in a passage of both pages.
+    fn covered_by(&self, other: &Side<'_>) -> Vec<bool> {
+        let mut covered = vec![false; self.content.tokens.len()];
+        for (start, &passage) in self.passages.iter().enumerate() {
+            if other.has(passage) {
+                covered[start..start + PASSAGE].fill(true);
+            }
+        }
+        covered
+    }
+}
+
+/// A page, and what another one has of it.
+struct View<'a> {
+    side: &'a Side<'a>,
+    other: &'a Side<'a>,
+    /// For each token whether it is in a passage of both.
+    covered: Vec<bool>,
+    /// For each block how much of its weight counts, by how common it is on the site.
+    rarity: Vec<f64>,
+    /// The weight of each token that counts, apart from where it stands.
+    weights: Vec<f64>,
+    /// The tail: what both have, and what only this page has.
+    tail: [f64; 2],
+}
+
+/// What a page has of its article.
+#[derive(Clone, Copy, Debug, Default)]
+struct Share {
+    shared: f64,
+    unshared: f64,
+    /// Whether at least half of what is shared is in the body text.
+    is_in_body: bool,
+}
+
+impl<'a> View<'a> {
+    fn new(rule: &Rule, side: &'a Side<'a>, other: &'a Side<'a>, known: &Frequencies<'_>) -> Self {
+        let rarity: Vec<f64> = side.features.iter().map(|it| known.rarity(rule, *it)).collect();
+        let mut weights = Vec::with_capacity(side.content.tokens.len());
+        for (range, rarity) in side.ranges.iter().zip(&rarity) {
+            for at in range.clone() {
+                let token = if side.content.tokens[at].is_character() { rule.character } else { 1.0 };
+                weights.push(if side.is_first[at] { token * rarity } else { 0.0 });
+            }
+        }
+        Self { side, other, covered: side.covered_by(other), rarity, weights, tail: tail(rule, side, other) }
+    }
+
+    /// Of a page of one origin all counts: common passages and equal blocks are shared.
+    fn on_one_origin(&self, rule: &Rule) -> Share {
+        let mut sums = Share { shared: self.tail[0], unshared: self.tail[1], is_in_body: true };
+        for (number, block) in self.side.content.blocks.iter().enumerate() {
+            let place = match block.place {
+                Place::Body => 1.0,
+                Place::Links => rule.link,
+                Place::Around => rule.around,
+            };
+            let is_equal = self.other.sorted.binary_search(&self.side.features[number]).is_ok();
+            for at in self.side.ranges[number].clone() {
+                let shared = is_equal || self.covered[at];
+                *(if shared { &mut sums.shared } else { &mut sums.unshared }) += place * self.weights[at];
+            }
+        }
+        sums
+    }
+
+    /// Of a page of another origin its article counts: the body text, or the smallest element that holds what is shared in long runs. If the
+    /// pages have one title, what the body text has around that element does not count.
+    fn on_two_origins(&self, rule: &Rule, one_title: f64) -> Share {
+        let is_shared = long_runs(&self.covered, rule.run);
+        let blocks = &self.side.content.blocks;
+        let mut sums = vec![[0.0; 2]; blocks.len()];
+        for (number, block) in blocks.iter().enumerate() {
+            let place = if block.place == Place::Links { rule.link } else { 1.0 };
+            for at in self.side.ranges[number].clone() {
+                sums[number][usize::from(!is_shared[at])] += place * self.weights[at];
+            }
+        }
+        let sum = |range: Range<usize>, part: usize, counts: &dyn Fn(usize) -> bool| -> f64 {
+            range.filter(|&number| counts(number)).map(|number| sums[number][part]).sum()
+        };
+        let all = 0..blocks.len();
+        let is_body = |number: usize| blocks[number].place.is_body();
+        let shared = sum(all.clone(), 0, &|_| true) + self.tail[0];
+        if shared == 0.0 {
+            return Share::default();
+        }
+        let in_body = sum(all.clone(), 0, &is_body) + self.tail[0];
+        let is_in_body = 2.0 * in_body >= shared;
+        let own_body = sum(all.clone(), 1, &is_body) + self.tail[1];
+        let shares: Vec<f64> = sums.iter().map(|[shared, _]| *shared).collect();
+        let element = enclosing_element(blocks, &shares, rule.enclosing);
+        let is_around = |number: usize| is_body(number) && !element.contains(&number);
+        let around = sum(all, 1, &is_around) + self.tail[1];
+        let of_element = sum(element.clone(), 1, &|_| true) + (1.0 - one_title) * around;
+        let unshared = if is_in_body { own_body.min(of_element) } else { of_element };
+        Share { shared: sum(element, 0, &|_| true) + self.tail[0], unshared, is_in_body }
+    }
+}
+
+/// How a part of a page compares with another page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Both have it.
+    Shared,
+    /// Only this page has it.
+    Own,
+    /// It is a block that is so common on the site that it counts for less than half.
+    Common,
+}
+
+/// A part of a block: its words, and how they compare with another page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Passage {
+    /// The number of the block.
+    pub(crate) block: usize,
+    pub(crate) words: Range<usize>,
+    /// Whether it is all of the block.
+    pub(crate) is_whole: bool,
+    pub(crate) part: Part,
+}
+
+/// The passages of two pages in page order, and how each compares with the other page.
+pub(super) fn passages(
+    rule: &Rule,
+    sides: [&Side<'_>; 2],
+    templates: [&Template; 2],
+    is_one_origin: bool,
+) -> [Vec<Passage>; 2] {
+    let [one, other] = sides;
+    let known = templates.map(|template| template.without([&one.all, &other.all]));
+    let views = [View::new(rule, one, other, &known[0]), View::new(rule, other, one, &known[1])];
+    views.map(|view| view.passages(rule, is_one_origin))
+}
+
+impl View<'_> {
+    fn passages(&self, rule: &Rule, is_one_origin: bool) -> Vec<Passage> {
+        let runs = if is_one_origin { self.covered.clone() } else { long_runs(&self.covered, rule.run) };
+        let mut found = Vec::new();
+        for (block, range) in self.side.ranges.iter().enumerate() {
+            let feature = &self.side.features[block];
+            let is_equal = is_one_origin && self.other.sorted.binary_search(feature).is_ok();
+            let mut at = 0;
+            for run in runs[range.clone()].chunk_by(|a, b| a == b) {
+                let words = at..at + run.len();
+                at = words.end;
+                let part = match run[0] || is_equal {
+                    _ if self.rarity[block] < 0.5 => Part::Common,
+                    true => Part::Shared,
+                    false => Part::Own,
+                };
+                match found.last_mut() {
+                    Some(Passage { block: last, words: before, part: same, .. })
+                        if *last == block && *same == part => before.end = words.end,
+                    _ => found.push(Passage { block, words, is_whole: false, part }),
+                }
+            }
+        }
+        for passage in &mut found {
+            passage.is_whole = passage.words.len() == self.side.ranges[passage.block].len();
+        }
+        found
+    }
+}
+
+/// What of the tail of a page another one has, and what not. Both are estimates: of a tail a sample of passages is known.
+fn tail(rule: &Rule, side: &Side<'_>, other: &Side<'_>) -> [f64; 2] {
+    let [mine, theirs] = [side, other].map(|side| &side.content.tail);
+    let tokens = f64::from(mine.words) + f64::from(mine.characters);
+    if tokens == 0.0 {
+        return [0.0; 2];
+    }
+    let mean = (f64::from(mine.words) + f64::from(mine.characters) * rule.character) / tokens;
+    // Repeated words count once.
+    let sampled_share = |bound| (f64::from(bound) + 1.0) / 4_294_967_296.0;
+    let sampled_passages = mine.passages.hashes.len() as f64;
+    let distinct = mine.passages.bound.map_or(sampled_passages, |it| sampled_passages / sampled_share(it));
+    let known = mine.passages.up_to(mine.passages.common_bound(&theirs.passages));
+    let head: HashSet<u32> = other.passages.iter().map(|passage| sampled(*passage)).collect();
+    let is_shared = |hash: &&u32| theirs.passages.has(**hash) || head.contains(hash);
+    let share = known.iter().filter(is_shared).count() as f64 / known.len().max(1) as f64;
+    let weight = mean * distinct.min(tokens);
+    [weight * share, weight * (1.0 - share)]
+}
+
+/// How the titles of two pages agree.
+struct Titles {
+    /// From 0 to 1: whether all words of one are in the other, and at least three.
+    one: f64,
+    /// The words of the page with fewer of its own. The name of the site is common, and so hardly counts.
+    other: f64,
+}
+
+impl Titles {
+    fn of(rule: &Rule, pages: [&Content; 2], known: &[Frequencies<'_>; 2]) -> Self {
+        let (mut both, mut own) = (0.0, [0.0; 2]);
+        for (page, [mine, theirs]) in [pages, [pages[1], pages[0]]].into_iter().enumerate() {
+            for word in &mine.title {
+                let token = if word.is_character { rule.character } else { 1.0 };
+                let feature = feature_of_title(word.hash);
+                let rarity = |known: &Frequencies<'_>| known.rarity(rule, feature);
+                match theirs.title.binary_search(word) {
+                    Ok(_) if page == 0 => both += token * rarity(&known[0]).min(rarity(&known[1])),
+                    Ok(_) => {}
+                    Err(_) => own[page] += token * rarity(&known[page]),
+                }
+            }
+        }
+        let other: f64 = own[0].min(own[1]);
+        Self { one: (both / TITLE).min(1.0) * (1.0 - other).max(0.0), other }
+    }
+}
+
+/// The words of a title that tell pages apart.
+const TITLE: f64 = 3.0;
+
+/// What of a page is not common on its site.
+pub(super) fn weight_of(rule: &Rule, side: &Side<'_>, template: &Template) -> f64 {
+    let known = template.without([&side.all, &side.all]);
+    let view = View::new(rule, side, side, &known);
+    view.weights.iter().sum::<f64>() + view.tail[0]
+}
+
+/// The targets that only one of the pages links to in its body text, as far as they are not common on its site.
+fn targets(pages: [&Content; 2], known: &[Frequencies<'_>; 2], rule: &Rule) -> [f64; 2] {
+    let mut own = [0.0; 2];
+    for (page, [mine, theirs]) in [pages, [pages[1], pages[0]]].into_iter().enumerate() {
+        let [mine, _] = &mine.targets;
+        let [in_body, others] = &theirs.targets;
+        let bound = mine.bound.into_iter().chain(in_body.bound).chain(others.bound).min();
+        let only = mine.up_to(bound).iter().filter(|it| !in_body.has(**it) && !others.has(**it));
+        let sum: f64 = only.map(|it| known[page].rarity(rule, feature_of_target(*it))).sum();
+        // Of many targets a sample is known.
+        own[page] = sum * bound.map_or(1.0, |bound| 65_536.0 / (f64::from(bound) + 1.0));
+    }
+    own
+}
+
+/// The runs of at least this many.
+fn long_runs(covered: &[bool], least: usize) -> Vec<bool> {
+    let runs = covered.chunk_by(|a, b| a == b);
+    runs.flat_map(|run| std::iter::repeat_n(run[0] && run.len() >= least, run.len())).collect()
+}
+
+/// The blocks of the smallest element that holds this share of these weights. If it has one block only, it is the element around it.
+fn enclosing_element(blocks: &[Block], weights: &[f64], share: f64) -> Range<usize> {
+    let sum: f64 = weights.iter().sum();
+    let (mut enclosing, mut level) = (0..blocks.len(), 0);
+    loop {
+        level += 1;
+        let inside = blocks[enclosing.clone()].iter().enumerate();
+        let starts: Vec<usize> = inside
+            .filter(|&(at, block)| at == 0 || block.shared < level)
+            .map(|(at, _)| enclosing.start + at)
+            .collect();
+        let ends = starts.iter().skip(1).copied().chain([enclosing.end]);
+        let mut parts = starts.iter().zip(ends).map(|(&start, end)| start..end);
+        match parts.find(|part| weights[part.clone()].iter().sum::<f64>() >= share * sum) {
+            Some(part) if part.len() > 1 => enclosing = part,
+            _ => return enclosing,
+        }
+    }
+}
+
+/// Finds the passages of a page: open addressing, at most half full.
+#[derive(Clone, Debug)]
+struct Table {
+    /// The number of a passage, from 1 on; 0 in a free slot. The passages are in the list that is given.
+    slots: Vec<u32>,
+}
+
+impl Table {
+    /// An empty table for this many passages.
+    fn new(passages: usize) -> Self {
+        Self { slots: vec![0; (2 * passages).next_power_of_two().max(2)] }
+    }
+
+    /// Enters a passage. Returns the number of the equal one that was entered first: its own, if it was not.
+    fn enter(&mut self, number: usize, passages: &[u64]) -> usize {
+        let slot = self.slot(passages[number], passages);
+        if let Some(first) = self.number(slot) {
+            return first;
+        }
+        self.slots[slot] = u32::try_from(number + 1).unwrap_or(u32::MAX);
+        number
+    }
+
+    fn find(&self, passage: u64, passages: &[u64]) -> Option<usize> {
+        self.number(self.slot(passage, passages))
+    }
+
+    fn number(&self, slot: usize) -> Option<usize> {
+        (self.slots[slot] as usize).checked_sub(1)
+    }
+
+    /// Where the passage is, or a free slot if it is not there.
+    fn slot(&self, passage: u64, passages: &[u64]) -> usize {
+        let last = self.slots.len() - 1;
+        let mut slot = (passage.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & last;
+        while self.number(slot).is_some_and(|number| passages[number] != passage) {
+            slot = (slot + 1) & last;
+        }
+        slot
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{
+        super::{content::{Place, Token, tests::any_content}, template::Template},
+        *,
+    };
+
+    fn found(one: &Content, other: &Content, templates: [&Template; 2], is_one_origin: bool) -> Comparison {
+        Side::new(one).compare(&Rule::default(), &Side::new(other), templates, is_one_origin)
+    }
+
+    /// Templates that have learnt from these pages.
+    fn template(pages: &[Content]) -> Template {
+        let mut template = Template::default();
+        pages.iter().for_each(|page| template.learn_from(page));
+        template
+    }
+
+    proptest! {
+        #[test]
+        fn the_order_of_two_pages_changes_nothing(
+            one in any_content(),
+            other in any_content(),
+            known in prop::collection::vec(any_content(), 0..4),
+        ) {
+            let (a, b) = (template(&known), template(&known[known.len() / 2..]));
+            for (templates, is_one_origin) in [([&a, &a], true), ([&a, &b], false)] {
+                let [x, y] = templates;
+                let there = found(&one, &other, [x, y], is_one_origin);
+                let back = found(&other, &one, [y, x], is_one_origin);
+                prop_assert_eq!(there.similarity, back.similarity);
+                prop_assert_eq!(there.shared, back.shared);
+                prop_assert_eq!(there.unshared, [back.unshared[1], back.unshared[0]]);
+                prop_assert!((0.0..=1.0).contains(&there.similarity), "{:?}", there);
+            }
+        }
+
+        #[test]
+        fn a_page_has_nothing_of_its_own_beside_itself(page in any_content(), known in prop::collection::vec(any_content(), 0..3)) {
+            let template = template(&known);
+            for is_one_origin in [true, false] {
+                let found = found(&page, &page, [&template; 2], is_one_origin);
+                prop_assert_eq!(found.other_title, 0.0);
+                prop_assert_eq!(found.targets, [0.0; 2]);
+                if is_one_origin {
+                    prop_assert_eq!(found.unshared, [0.0; 2]);
+                    prop_assert_eq!(found.similarity, if found.shared > 0.0 { 1.0 } else { 0.0 });
+                }
+            }
+        }
+
+        /// A page that was kept by mistake does not make its copies boilerplate.
+        #[test]
+        fn pages_that_are_compared_do_not_count_as_common(one in any_content(), other in any_content()) {
+            let (none, both) = (Template::default(), template(&[one.clone(), other.clone()]));
+            let plain = found(&one, &other, [&none; 2], true);
+            prop_assert_eq!(plain, found(&one, &other, [&both; 2], true));
+        }
+
+        #[test]
+        fn what_is_covered_is_in_a_passage_of_both(one in any_content(), other in any_content()) {
+            let covered = Side::new(&one).covered_by(&Side::new(&other));
+            let mut expected = vec![false; one.tokens.len()];
+            for start in 0..(one.tokens.len() + 1).saturating_sub(PASSAGE) {
+                let passage = &one.tokens[start..start + PASSAGE];
+                if other.tokens.windows(PASSAGE).any(|tokens| tokens == passage) {
+                    expected[start..start + PASSAGE].fill(true);
+                }
+            }
+            prop_assert_eq!(covered, expected);
+        }
+
+        #[test]
+        fn the_element_that_is_found_is_the_smallest_that_holds_enough(
+            blocks in prop::collection::vec((0..4_u8, 0..6_u8), 1..30),
+        ) {
+            let weights: Vec<f64> = blocks.iter().map(|(_, weight)| f64::from(*weight)).collect();
+            let blocks: Vec<Block> = blocks
+                .iter()
+                .map(|(shared, _)| Block { len: 1, place: Place::Body, shared: *shared, hash: 0 })
+                .collect();
+            let sum: f64 = weights.iter().sum();
+            prop_assume!(sum > 0.0);
+            let found = enclosing_element(&blocks, &weights, 0.9);
+            // An element: blocks each of which shares at least `level` elements with the one before it.
+            let mut best = 0..blocks.len();
+            for level in 1..5 {
+                for start in best.clone() {
+                    if start > best.start && blocks[start].shared >= level {
+                        continue;
+                    }
+                    let rest = &blocks[start + 1..best.end];
+                    let end = start + 1 + rest.iter().take_while(|block| block.shared >= level).count();
+                    let holds: f64 = weights[start..end].iter().sum();
+                    if end - start > 1 && holds >= 0.9 * sum {
+                        best = start..end;
+                        break;
+                    }
+                }
+            }
+            prop_assert_eq!(found, best);
+        }
+    }
+
+    /// A page of one block of the body text with these words.
+    fn text(words: impl Iterator<Item = u64>) -> Content {
+        let tokens: Vec<Token> = words.map(|word| Token((word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 57) as u8)).collect();
+        let block = Block { len: u16::try_from(tokens.len()).unwrap(), place: Place::Body, shared: 0, hash: 0 };
+        Content { tokens, blocks: vec![block], ..Content::default() }
+    }
+
+    #[test]
+    fn more_in_common_is_more_similar_and_more_apart_is_less() {
+        let none = Template::default();
+        let of = |common: u64, own: u64| {
+            let page = |number: u64| text((0..common).chain(1000 * number..1000 * number + own));
+            found(&page(1), &page(2), [&none; 2], true).similarity
+        };
+        let by_common: Vec<f64> = (1..20).map(|tens| of(10 * tens, 30)).collect();
+        let by_own: Vec<f64> = (1..20).map(|tens| of(100, 10 * tens)).collect();
+        assert!(by_common.is_sorted() && by_own.is_sorted_by(|a, b| a >= b), "{by_common:?} {by_own:?}");
+    }
+}

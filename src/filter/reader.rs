@@ -1,0 +1,308 @@
+//! Reads the outline of a page: the content that is kept of it, and the keys by which it is found.
+
+use std::ops::Range;
+
+use super::{
+    content::{Block, Content, PASSAGE, Place, Sample, Tail, TitleWord, Token, passage, sampled},
+    keys::{BottomK, Keys, KeysBuilder},
+};
+use crate::{
+    fingerprint::{Class, Fingerprinter, Sketch as TextSketch},
+    page::outline::Outline,
+};
+
+/// The most bytes that the words of the body text and their blocks take, and those of the prose around it.
+const MOST_BYTES: [usize; 2] = [1_200, 400];
+/// What a block takes beside its words.
+const BYTES_PER_BLOCK: usize = 5;
+/// So many words of the title and the first heading are kept.
+const MOST_OF_TITLE: usize = 24;
+/// So many targets of links are kept: those in the body text, and others.
+const MOST_TARGETS: usize = 48;
+/// So many passages are sampled of the body text after what is kept of it.
+const MOST_SAMPLED: usize = 48;
+/// The deepest nesting that is told apart.
+const MOST_DEPTH: u8 = 63;
+/// Prose around the body text has at least so many words; shorter blocks are labels.
+const PROSE: f64 = 8.0;
+
+/// What a page is judged by beside the fingerprint of its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Read {
+    pub(super) content: Content,
+    pub(super) keys: Keys,
+}
+
+/// Reads a page with this outline and body text. Also returns the sketch of the text: if it consists of the lines of the outline, as
+/// extraction makes them, its words are read once.
+pub(super) fn read(outline: &Outline, text: &str, fingerprinter: &Fingerprinter) -> (Read, TextSketch) {
+    let mut reader = Reader::new(outline, fingerprinter);
+    let sketch = match body_lines(outline, text) {
+        Some(lines) => fingerprinter.sketch_of_lines(
+            lines.iter().map(|(_, text)| *text),
+            |line, class, hash| reader.push(lines[line].0, class, hash),
+        ),
+        None => {
+            for (number, _) in outline.lines().iter().enumerate().filter(|(_, line)| line.is_body) {
+                let text = outline.text_of(number);
+                fingerprinter.hashes(text, |class, hash| reader.push(number, class, hash));
+            }
+            fingerprinter.sketch(text)
+        }
+    };
+    (reader.finish(), sketch)
+}
+
+/// The lines of each block that is kept of a page.
+#[cfg(feature = "cli")]
+pub(crate) fn lines_of_blocks(outline: &Outline, fingerprinter: &Fingerprinter) -> Vec<Range<usize>> {
+    let mut reader = Reader::new(outline, fingerprinter);
+    for (number, _) in outline.lines().iter().enumerate().filter(|(_, line)| line.is_body) {
+        fingerprinter.hashes(outline.text_of(number), |class, hash| reader.push(number, class, hash));
+    }
+    reader.read_around();
+    reader.kept().map(|at| reader.blocks[at].lines.clone()).collect()
+}
+
+/// A block of a page as extraction found it.
+#[derive(Clone, Debug)]
+struct Found {
+    element: u32,
+    lines: Range<usize>,
+    place: Place,
+    /// Whether it is prose, if it stands around the body text.
+    is_prose: bool,
+    /// Where its tokens are, and a hash of all of them.
+    tokens: Range<usize>,
+    hash: u64,
+}
+
+struct Reader<'a> {
+    fingerprinter: &'a Fingerprinter,
+    outline: &'a Outline,
+    blocks: Vec<Found>,
+    /// The block that is read.
+    current: usize,
+    tokens: Vec<Token>,
+    room: usize,
+    tail: Tail,
+    sampled: BottomK<u32>,
+    /// The last tokens of the body text.
+    last: Vec<Token>,
+    keys: KeysBuilder,
+}
+
+impl<'a> Reader<'a> {
+    fn new(outline: &'a Outline, fingerprinter: &'a Fingerprinter) -> Self {
+        Self {
+            fingerprinter,
+            outline,
+            blocks: blocks(outline),
+            current: 0,
+            tokens: Vec::with_capacity(MOST_BYTES[0] + MOST_BYTES[1]),
+            room: MOST_BYTES[0],
+            tail: Tail::default(),
+            // One more than is kept shows that there are more.
+            sampled: BottomK::new(MOST_SAMPLED + 1),
+            last: Vec::with_capacity(PASSAGE),
+            keys: KeysBuilder::default(),
+        }
+    }
+
+    /// Adds a token of the body text, given its line. They come in page order.
+    fn push(&mut self, line: usize, class: Class, hash: u64) {
+        while self.blocks[self.current].lines.end <= line {
+            self.current += 1;
+        }
+        let token = Token::of(class, hash);
+        self.keys.push(hash, true);
+        if self.last.len() == PASSAGE {
+            self.last.remove(0);
+        }
+        self.last.push(token);
+        let block = &mut self.blocks[self.current];
+        let needed = if block.tokens.is_empty() { BYTES_PER_BLOCK + 1 } else { 1 };
+        if self.room >= needed {
+            block.add(&mut self.tokens, token, hash);
+            self.room -= needed;
+            return;
+        }
+        self.room = 0;
+        *(if token.is_character() { &mut self.tail.characters } else { &mut self.tail.words }) += 1;
+        if self.last.len() == PASSAGE {
+            self.sampled.push(sampled(passage(&self.last)));
+        }
+    }
+
+    /// Reads the prose around the body text while there is room.
+    fn read_around(&mut self) {
+        self.keys.end_body();
+        let mut room = MOST_BYTES[1];
+        for block in self.blocks.iter_mut().filter(|block| block.is_prose) {
+            let mut words = 0.0;
+            let start = self.tokens.len();
+            let mut hashes = Vec::new();
+            for line in block.lines.clone() {
+                self.fingerprinter.hashes(self.outline.text_of(line), |class, hash| {
+                    words += if class == Class::Character { 0.6 } else { 1.0 };
+                    hashes.push((Token::of(class, hash), hash));
+                });
+            }
+            if words < PROSE {
+                continue;
+            }
+            let most = room.saturating_sub(BYTES_PER_BLOCK).min(hashes.len());
+            for &(token, hash) in &hashes {
+                self.keys.push(hash, false);
+                if self.tokens.len() < start + most {
+                    block.add(&mut self.tokens, token, hash);
+                }
+            }
+            room = room.saturating_sub(BYTES_PER_BLOCK + most);
+            if room <= BYTES_PER_BLOCK {
+                break;
+            }
+        }
+    }
+
+    /// The numbers of the blocks that are kept, in page order.
+    fn kept(&self) -> impl Iterator<Item = usize> {
+        (0..self.blocks.len()).filter(|&at| !self.blocks[at].tokens.is_empty())
+    }
+
+    fn finish(mut self) -> Read {
+        self.read_around();
+        let sampled = std::mem::replace(&mut self.sampled, BottomK::new(0)).finish();
+        let mut content = Content {
+            tokens: Vec::with_capacity(self.tokens.len()),
+            title: title(self.outline.name(), self.fingerprinter),
+            targets: targets(self.outline),
+            tail: Tail { passages: Sample::of(sampled, MOST_SAMPLED), ..self.tail.clone() },
+            ..Content::default()
+        };
+        let kept: Vec<usize> = self.kept().collect();
+        let shared = shared(self.outline, kept.iter().map(|&at| self.blocks[at].element));
+        for (&at, shared) in kept.iter().zip(shared) {
+            let block = &self.blocks[at];
+            content.tokens.extend_from_slice(&self.tokens[block.tokens.clone()]);
+            content.blocks.push(Block {
+                len: u16::try_from(block.tokens.len()).expect("there is less room"),
+                place: block.place,
+                shared,
+                hash: (block.hash >> 48) as u16,
+            });
+        }
+        Read { content, keys: self.keys.finish() }
+    }
+}
+
+impl Found {
+    fn add(&mut self, tokens: &mut Vec<Token>, token: Token, hash: u64) {
+        if self.tokens.is_empty() {
+            self.tokens = tokens.len()..tokens.len();
+        }
+        tokens.push(token);
+        self.tokens.end = tokens.len();
+        self.hash = (self.hash.rotate_left(23) ^ hash).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+}
+
+/// The blocks of a page: lines of one element, in the body text or around it.
+fn blocks(outline: &Outline) -> Vec<Found> {
+    let mut from = 0;
+    let lines = outline.lines().chunk_by(|a, b| a.block == b.block && a.is_body == b.is_body);
+    let found = lines.map(|lines| {
+        let range = from..from + lines.len();
+        from = range.end;
+        let all: usize = range.clone().map(|line| outline.text_of(line).len()).sum();
+        let linked: usize = lines.iter().map(|line| line.linked).sum();
+        let is_linked = linked * 2 > all;
+        let place = match (lines[0].is_body, is_linked) {
+            (true, false) => Place::Body,
+            (true, true) => Place::Links,
+            (false, _) => Place::Around,
+        };
+        let is_prose = place == Place::Around && !is_linked;
+        Found { element: lines[0].block, lines: range, place, is_prose, tokens: 0..0, hash: 0 }
+    });
+    found.collect()
+}
+
+/// The first words of title and first heading.
+fn title(name: &str, fingerprinter: &Fingerprinter) -> Vec<TitleWord> {
+    let mut title = Vec::new();
+    for line in name.lines() {
+        let most = title.len() + MOST_OF_TITLE / 2;
+        fingerprinter.hashes(line, |class, hash| {
+            if title.len() < most {
+                let is_character = class == Class::Character;
+                title.push(TitleWord { hash: (hash >> 48) as u16, is_character });
+            }
+        });
+    }
+    title.sort_unstable();
+    title.dedup();
+    title
+}
+
+/// Where the links of the body text lead, and others of the content that none of these leads to.
+fn targets(outline: &Outline) -> [Sample<u16>; 2] {
+    let of = |wanted: bool| -> Vec<u16> {
+        let all = outline.targets().iter().filter(|(_, is_body)| *is_body == wanted);
+        let mut hashes: Vec<_> = all.map(|(hash, _)| (hash >> 16) as u16).collect();
+        hashes.sort_unstable();
+        hashes.dedup();
+        hashes
+    };
+    let body = Sample::of(of(true), MOST_TARGETS);
+    let mut others = of(false);
+    others.retain(|hash| !body.has(*hash));
+    [body, Sample::of(others, MOST_TARGETS)]
+}
+
+/// For each block, given its element, how many elements hold both it and the block before it. The page does not count, nor does an element with
+/// a single block.
+fn shared(outline: &Outline, blocks: impl Iterator<Item = u32> + Clone) -> Vec<u8> {
+    let parents = outline.parents();
+    // What each element holds: blocks, or elements with some.
+    let mut units = vec![0_u32; parents.len()];
+    for element in blocks.clone() {
+        units[element as usize] += 1;
+    }
+    for at in (1..parents.len()).rev() {
+        units[parents[at] as usize] += u32::from(units[at] > 0);
+    }
+    // The number of such elements from the page down to each one.
+    let mut depth = vec![0_u8; parents.len()];
+    for at in 1..parents.len() {
+        let above = depth[parents[at] as usize];
+        depth[at] = (above + u8::from(units[at] > 1)).min(MOST_DEPTH);
+    }
+    let mut before = Outline::PAGE;
+    let shared = blocks.map(|element| {
+        let (mut one, mut other) = (element, std::mem::replace(&mut before, element));
+        while one != other {
+            // Parents come before their children.
+            let later = if one > other { &mut one } else { &mut other };
+            *later = parents[*later as usize];
+        }
+        depth[one as usize]
+    });
+    shared.collect()
+}
+
+/// Where in a text the lines of the body text of a page are: the number of the line, and the text up to the next one. `None` if the text
+/// does not consist of these lines.
+fn body_lines<'a>(outline: &Outline, text: &'a str) -> Option<Vec<(usize, &'a str)>> {
+    let mut rest = text;
+    let lines = outline.lines().iter().enumerate().filter(|(_, line)| line.is_body);
+    let lines = lines.map(|(number, _)| {
+        let after = rest.strip_prefix(outline.text_of(number))?;
+        let after = after.strip_prefix(['\n', '\t']).or(after.is_empty().then_some(after))?;
+        let (line, next) = rest.split_at(rest.len() - after.len());
+        rest = next;
+        Some((number, line))
+    });
+    let lines: Vec<_> = lines.collect::<Option<_>>()?;
+    rest.is_empty().then_some(lines)
+}
