@@ -26,7 +26,8 @@ pub struct Sketch {
     pub signature: Signature,
     /// Number of distinct features; 0 for a text without words.
     pub features: u32,
-    /// Digest of the normalised words, and of the single characters of scripts without spaces; `None` for a text without any.
+    /// Digest of the normalised words, of the single characters of scripts without spaces, and of the signs between them, such as operators and
+    /// currencies; `None` for a text without words and characters.
     /// It depends neither on the seed nor on the segmentation.
     pub digest: Option<Digest>,
 }
@@ -39,6 +40,8 @@ pub(crate) enum Class {
     Word,
     /// A character of a script without spaces.
     Character,
+    /// Adjacent operators, currencies or units. Not a feature.
+    Sign,
 }
 
 /// A feature of a text.
@@ -132,8 +135,8 @@ impl Fingerprinter {
         })
     }
 
-    /// The sketch of a text given in lines, which white space separates. Also calls `read` with the hash of each word, and of each character
-    /// where a script has no spaces, in order, and with the number of its line: as [`Fingerprinter::hashes`] does for each line.
+    /// The sketch of a text given in lines, each of which ends in a tab or a line break. Also calls `read` with the hash of each word and sign, and
+    /// of each character where a script has no spaces, in order, and with the number of its line: as [`Fingerprinter::hashes`] does for each line.
     pub(crate) fn sketch_of_lines<'a>(
         &self,
         lines: impl Iterator<Item = &'a str>,
@@ -146,6 +149,10 @@ impl Fingerprinter {
                 digester.add(run);
                 let Place { mut line, ends } = place;
                 let class = class(run);
+                if let Run::Sign(sign) = run {
+                    read(line, class, hash_token(sign, self.recipe.hash_seed));
+                    return;
+                }
                 if let Run::Word(word) = run {
                     let hashes = chain.next(Unit::Token(word));
                     counts.add_all(hashes);
@@ -180,7 +187,7 @@ impl Fingerprinter {
         Sketch {
             signature: Signature(accumulator.finish().signs()),
             features: counts.len(),
-            digest: digester.finish(),
+            digest: digester.finish().filter(|_| counts.len() > 0),
         }
     }
 
@@ -251,17 +258,20 @@ impl Fingerprinter {
         });
     }
 
-    /// Calls `emit` with the hash of each word of the normalised text in order, and of each character where a script has no spaces.
+    /// Calls `emit` with the hash of each word and sign of the normalised text in order, and of each character where a script has no spaces.
     pub(crate) fn hashes(&self, text: &str, mut emit: impl FnMut(Class, u64)) {
         let seed = self.recipe.hash_seed;
         self.words(text, |class, word| emit(class, hash_token(word, seed)));
     }
 
-    /// Calls `emit` with these words and characters themselves.
+    /// Calls `emit` with these words, signs and characters themselves.
     pub(crate) fn words(&self, text: &str, mut emit: impl FnMut(Class, &str)) {
         self.with_scratch(|Scratch { buffers, .. }| {
             segment::runs(text, self.simplified, buffers, |run| {
                 let class = class(run);
+                if let Run::Sign(sign) = run {
+                    emit(class, sign);
+                }
                 units(run, Segment::Ngrams, |unit| {
                     if let Unit::Token(text) = unit {
                         emit(class, text);
@@ -303,6 +313,7 @@ fn class(run: Run<'_>) -> Class {
         Run::Word(word) if word.starts_with(|c: char| c.is_numeric()) => Class::Number,
         Run::Word(_) => Class::Word,
         Run::Han(_) | Run::Unspaced(_) => Class::Character,
+        Run::Sign(_) => Class::Sign,
     }
 }
 
@@ -352,11 +363,11 @@ impl Digester {
     /// Size of the buffer in bytes at which it is hashed.
     const FULL: usize = 16 << 10;
 
-    /// Adds a word followed by a zero byte, or the characters of a run as they are; no word begins with one of those.
+    /// Adds a word or a sign followed by a zero byte, or the characters of a run as they are; no word or sign begins with one of those.
     #[inline]
     fn add(&mut self, run: Run<'_>) {
         match run {
-            Run::Word(word) => {
+            Run::Word(word) | Run::Sign(word) => {
                 self.buffer.extend_from_slice(word.as_bytes());
                 self.buffer.push(0);
             }
@@ -560,7 +571,7 @@ mod tests {
             let runs = |text: &str| {
                 let mut all = Vec::new();
                 segment::runs(text, None, &mut segment::Buffers::default(), |run| {
-                    all.push(match run { Run::Word(run) | Run::Han(run) | Run::Unspaced(run) => run.to_owned() });
+                    all.push(match run { Run::Word(run) | Run::Han(run) | Run::Unspaced(run) | Run::Sign(run) => run.to_owned() });
                 });
                 all
             };

@@ -1,4 +1,5 @@
-//! Normalises a text: NFKC, case folded, without control and invisible characters; traditional Chinese characters as simplified ones.
+//! Normalises a text: NFKC, case folded, without control and invisible characters; quotation marks as in ASCII; traditional Chinese characters
+//! as simplified ones.
 //!
 //! The first part is Unicode's `toNFKC_Casefold`, except that white space stays. Every step depends on single characters and never on the
 //! language or the position in a word, so that a digest of the result is stable.
@@ -77,9 +78,9 @@ impl Part {
     }
 }
 
-/// The number of leading bytes that are printable ASCII or ASCII white space.
+/// The number of leading bytes that are printable ASCII but no grave accent, or ASCII white space.
 fn plain_prefix(text: &[u8]) -> usize {
-    let plain = |byte: &u8| matches!(byte, b' '..=b'~') | is_space(*byte);
+    let plain = |byte: &u8| matches!(byte, b' '..=b'_' | b'a'..=b'~') | is_space(*byte);
     // Whole blocks first: without an early exit the compiler vectorises the test.
     let blocks = text
         .chunks_exact(64)
@@ -95,12 +96,37 @@ fn is_space(byte: u8) -> bool {
 /// Writes the normal form of `part` to `out`, which is empty.
 fn normalise(part: &str, out: &mut String) {
     if part.chars().all(is_kept) && is_nfkc_quick(part.chars()) == IsNormalized::Yes {
-        out.extend(part.chars().default_case_fold());
+        out.extend(part.chars().map(plain_quote).default_case_fold());
     } else {
-        out.extend(part.chars().filter(|c| is_kept(*c)).nfkc().default_case_fold());
+        // Before NFKC, which takes the acute accent apart, and after it, for `ŉ`.
+        let kept = part.chars().filter(|c| is_kept(*c)).map(plain_quote);
+        out.extend(kept.nfkc().map(plain_quote).default_case_fold());
     }
     if is_nfkc_quick(out.chars()) != IsNormalized::Yes {
         *out = out.nfkc().collect();
+    }
+}
+
+/// An apostrophe or quotation mark in its form in ASCII: those that UTS 39 lists as confusable with `'`, except letters of scripts, and those that
+/// are written for `"`. Between letters an apostrophe is part of a word, and in Hebrew a quotation mark is.
+pub(super) fn plain_quote(character: char) -> char {
+    match character {
+        '`'
+        | '\u{b4}'
+        | '\u{2b9}'
+        | '\u{2bb}'..='\u{2bf}'
+        | '\u{384}'
+        | '\u{55a}'
+        | '\u{5f3}'
+        | '\u{1fbd}'
+        | '\u{1fbf}'
+        | '\u{1ffd}'
+        | '\u{2018}'..='\u{201b}'
+        | '\u{2032}'
+        | '\u{2035}'
+        | '\u{a78c}' => '\'',
+        '\u{2ba}' | '\u{5f4}' | '\u{201c}'..='\u{201f}' => '"',
+        _ => character,
     }
 }
 
@@ -121,7 +147,7 @@ fn settled_prefix(text: &str) -> usize {
         let next = at + character.len_utf8();
         let joins = || is_alphanumeric(bytes, at.wrapping_sub(1)) && is_alphanumeric(bytes, next);
         let settled = match character {
-            '，' | '．' | '：' | '；' => !joins(),
+            '`' | '，' | '．' | '：' | '；' => !joins(),
             ' '..='~'
             | '\t'..='\r'
             | '\u{3400}'..='\u{4dbf}'
@@ -203,6 +229,18 @@ fn low(character: u32) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn folding_quotation_marks_twice_changes_nothing() {
+        let changed = ('\0'..=char::MAX).filter(|&c| plain_quote(c) != c);
+        assert!(
+            changed
+                .clone()
+                .all(|c| !c.is_alphanumeric() || matches!(c, '\u{2b9}'..='\u{2bf}' | 'ꞌ'))
+        );
+        assert!(changed.map(plain_quote).all(|plain| ['\'', '"'].contains(&plain)));
+        assert_eq!(['\'', '"'].map(plain_quote), ['\'', '"']);
+    }
 
     fn fold(character: char) -> char {
         SIMPLIFIED.folded(character).unwrap_or(character)

@@ -9,7 +9,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 /// The version of the recipe that the documentation of [`super`] specifies.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 
 /// How Chinese text is segmented: the key `dedup.segment`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
@@ -51,7 +51,7 @@ impl Recipe {
         if is_missing { Err(RecipeError) } else { Ok(()) }
     }
 
-    /// The version of the recipe and the options that change fingerprints: `2:jieba:fold`, or `2:ngrams:keep` if traditional
+    /// The version of the recipe and the options that change fingerprints: `3:jieba:fold`, or `3:ngrams:keep` if traditional
     /// characters are kept. Stored with fingerprints.
     #[must_use]
     pub fn scheme(&self) -> String {
@@ -215,7 +215,7 @@ mod tests {
         let scheme = |segment, fold_chinese| {
             Recipe { segment, fold_chinese, hash_seed: HashSeed(9) }.scheme()
         };
-        assert_eq!(scheme(Segment::Jieba, true), "2:jieba:fold");
-        assert_eq!(scheme(Segment::Ngrams, false), "2:ngrams:keep");
+        assert_eq!(scheme(Segment::Jieba, true), "3:jieba:fold");
+        assert_eq!(scheme(Segment::Ngrams, false), "3:ngrams:keep");
     }
 }

@@ -11,6 +11,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::{
     normalise::{MAX_GROWTH, Simplified, ideographs, is_separator, normalised},
     recipe::Segment,
+    signs::{Signs, is_ascii_sign, may_be_sign},
 };
 
 /// The dictionary of Chinese words, shared by all fingerprinters.
@@ -20,7 +21,7 @@ static JIEBA: LazyLock<jieba_rs::Jieba> = LazyLock::new(jieba_rs::Jieba::new);
 /// The longest run of Chinese characters in bytes. Segmenting takes some forty bytes of memory per byte.
 const LONGEST_RUN: usize = 64 << 10;
 
-/// A stretch of normalised text within one script. Punctuation and symbols belong to no run.
+/// A stretch of normalised text within one script, or a sign. Punctuation and other symbols belong to no run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Run<'a> {
     /// A word of a script with spaces, by Unicode Standard Annex #29.
@@ -29,6 +30,8 @@ pub(super) enum Run<'a> {
     Han(&'a str),
     /// Characters of another script without spaces.
     Unspaced(&'a str),
+    /// Adjacent signs, such as operators and currencies.
+    Sign(&'a str),
 }
 
 /// Where a run is in a text that is given in lines.
@@ -46,12 +49,16 @@ pub(super) struct Buffers {
     normal: String,
     han: String,
     ends: Vec<usize>,
+    signs: Signs,
 }
 
 impl Buffers {
     /// Bytes of memory in use and in reserve.
     pub(super) fn size(&self) -> usize {
-        self.normal.capacity() + self.han.capacity() + size_of::<usize>() * self.ends.capacity()
+        self.normal.capacity()
+            + self.han.capacity()
+            + size_of::<usize>() * self.ends.capacity()
+            + self.signs.size()
     }
 }
 
@@ -65,17 +72,18 @@ pub(super) fn runs(
     runs_of_lines([text].into_iter(), simplified, buffers, |run, _| emit(run));
 }
 
-/// The same for a text given in lines, which are white space apart. Also passes where each run is.
+/// The same for a text given in lines, each of which ends in a tab or a line break. Also passes where each run is.
 pub(super) fn runs_of_lines<'a>(
     lines: impl Iterator<Item = &'a str>,
     simplified: Option<&Simplified>,
     buffers: &mut Buffers,
     emit: impl FnMut(Run<'_>, Place<'_>),
 ) {
-    let Buffers { normal, han, ends } = buffers;
+    let Buffers { normal, han, ends, signs } = buffers;
     han.clear();
     ends.clear();
-    let mut runs = Runs { simplified, han, ends, line: 0, emit };
+    signs.clear();
+    let mut runs = Runs { simplified, han, ends, signs, line: 0, emit };
     let mut left = MAX_GROWTH;
     for line in lines {
         normalised(line, &mut left, normal, |part| runs.cut(part));
@@ -91,6 +99,7 @@ struct Runs<'a, F> {
     han: &'a mut String,
     /// Where the lines that end in it end.
     ends: &'a mut Vec<usize>,
+    signs: &'a mut Signs,
     /// The number of the current line.
     line: usize,
     emit: F,
@@ -109,22 +118,33 @@ impl<F: FnMut(Run<'_>, Place<'_>)> Runs<'_, F> {
                 _ => run_end(rest, 0, script),
             };
             let (run, tail) = rest.split_at(end);
+            let at = part.len() - rest.len();
             rest = tail;
+            if script == Script::Han {
+                self.extend_han(run);
+                continue;
+            }
+            if run.trim_start().is_empty() {
+                continue;
+            }
+            self.end_han();
+            let here = Place { line: self.line, ends: &[] };
+            let Self { signs, emit, .. } = &mut *self;
+            let mut emit_piece = |piece: Piece<'_>| match piece {
+                Piece::Word(word) => emit(Run::Word(word), here),
+                Piece::Mark(mark) => {
+                    if let Some(sign) = signs.read(part, at + mark) {
+                        emit(Run::Sign(sign), here);
+                    }
+                }
+            };
             match script {
-                Script::Han => self.extend_han(run),
-                _ if run.trim_start().is_empty() => {}
-                Script::Separator => self.end_han(),
-                Script::Unspaced => {
-                    self.end_han();
-                    (self.emit)(Run::Unspaced(run), Place { line: self.line, ends: &[] });
-                }
-                Script::Spaced => {
-                    self.end_han();
-                    let here = Place { line: self.line, ends: &[] };
-                    words(run, |word| (self.emit)(Run::Word(word), here));
-                }
+                Script::Separator => marks(run, |mark| emit_piece(Piece::Mark(mark))),
+                Script::Unspaced => emit(Run::Unspaced(run), here),
+                _ => words(run, emit_piece),
             }
         }
+        self.signs.end_part(part);
     }
 
     fn extend_han(&mut self, run: &str) {
@@ -182,14 +202,36 @@ fn ascii_prefix(text: &[u8]) -> usize {
     text.iter().position(|byte| !byte.is_ascii()).unwrap_or(text.len())
 }
 
-fn words(run: &str, mut emit: impl FnMut(&str)) {
+/// A part of a run of a script with spaces.
+enum Piece<'a> {
+    Word(&'a str),
+    /// Where a character is that may be a sign.
+    Mark(usize),
+}
+
+fn words(run: &str, mut emit: impl FnMut(Piece<'_>)) {
     if run.is_ascii() {
-        ascii_words(run, emit);
-    } else {
+        return ascii_words(run, emit);
+    }
+    let mut end = 0;
+    for (at, word) in run.unicode_word_indices() {
         // A mark that counts as a letter would bring a preceding space or sign into the word.
-        run.unicode_words().for_each(|word| {
-            emit(word.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '_'));
-        });
+        let trimmed = word.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '_');
+        let start = at + word.len() - trimmed.len();
+        marks(&run[end..start], |mark| emit(Piece::Mark(end + mark)));
+        end = at + word.len();
+        // In Hebrew an apostrophe at the end is part of the word, but it may be a quotation mark.
+        emit(Piece::Word(trimmed.trim_end_matches('\'')));
+    }
+    marks(&run[end..], |mark| emit(Piece::Mark(end + mark)));
+}
+
+/// Calls `emit` with the places of what may be signs in a text without words.
+fn marks(text: &str, mut emit: impl FnMut(usize)) {
+    for (at, character) in text.char_indices() {
+        if may_be_sign(character) {
+            emit(at);
+        }
     }
 }
 
@@ -206,7 +248,7 @@ pub(super) enum Unit<'a> {
     Inside(&'a str, bool),
 }
 
-/// Cuts a run into tokens, and Chinese words of several characters into these too.
+/// Cuts a run into tokens, and Chinese words of several characters into these too. Signs are no tokens.
 #[cfg_attr(
     not(feature = "jieba"),
     expect(unused_variables, reason = "without jieba there is one way to segment")
@@ -228,6 +270,7 @@ pub(super) fn units(run: Run<'_>, segment: Segment, mut emit: impl FnMut(Unit<'_
         Run::Han(run) | Run::Unspaced(run) => {
             characters(run).for_each(|character| emit(Unit::Token(character)));
         }
+        Run::Sign(_) => {}
     }
 }
 
@@ -282,6 +325,8 @@ const DIGIT: u8 = 2;
 const UNDERSCORE: u8 = 4;
 const JOINS_LETTERS: u8 = 8;
 const JOINS_DIGITS: u8 = 16;
+/// May be a sign.
+const SIGN: u8 = 32;
 
 const INSIDE: u8 = LETTER | DIGIT | UNDERSCORE;
 
@@ -297,6 +342,7 @@ const BYTES: [u8; 256] = {
             b':' => JOINS_LETTERS,
             b',' | b';' => JOINS_DIGITS,
             b'.' | b'\'' => JOINS_LETTERS | JOINS_DIGITS,
+            _ if is_ascii_sign(byte) => SIGN,
             _ => 0,
         };
         byte += 1;
@@ -304,8 +350,9 @@ const BYTES: [u8; 256] = {
     bytes
 };
 
-/// Calls `emit` with each word of an ASCII text that has a letter or a digit: the same words as `unicode_words`, several times faster.
-fn ascii_words(text: &str, mut emit: impl FnMut(&str)) {
+/// Calls `emit` with each word of an ASCII text that has a letter or a digit, the same words as `unicode_words`, several times faster; and with
+/// the places of what may be signs.
+fn ascii_words(text: &str, mut emit: impl FnMut(Piece<'_>)) {
     let bytes = text.as_bytes();
     // Where the word starts, what it has, and its last byte; before a word that byte is 0.
     let (mut start, mut has, mut last) = (0, 0, 0);
@@ -324,12 +371,15 @@ fn ascii_words(text: &str, mut emit: impl FnMut(&str)) {
             }
         }
         if has & (LETTER | DIGIT) != 0 {
-            emit(&text[start..at]);
+            emit(Piece::Word(&text[start..at]));
+        }
+        if this == SIGN {
+            emit(Piece::Mark(at));
         }
         (start, has, last) = (at + 1, 0, 0);
     }
     if has & (LETTER | DIGIT) != 0 {
-        emit(&text[start..]);
+        emit(Piece::Word(&text[start..]));
     }
 }
 
@@ -339,7 +389,10 @@ mod tests {
     use proptest::prelude::*;
     use unicode_normalization::UnicodeNormalization;
 
-    use super::{super::normalise::WINDOW, *};
+    use super::{
+        super::normalise::{WINDOW, plain_quote},
+        *,
+    };
 
     #[derive(Debug, PartialEq, Eq)]
     enum Owned {
@@ -348,34 +401,38 @@ mod tests {
         Unspaced(String),
     }
 
-    fn cut(text: &str) -> Vec<Owned> {
-        let mut cut = Vec::new();
-        runs(text, None, &mut Buffers::default(), |run| {
-            cut.push(match run {
-                Run::Word(run) => Owned::Word(run.to_owned()),
-                Run::Han(run) => Owned::Han(run.to_owned()),
-                Run::Unspaced(run) => Owned::Unspaced(run.to_owned()),
-            });
+    /// The runs without signs, and the signs.
+    fn cut_apart(text: &str) -> (Vec<Owned>, Vec<String>) {
+        let (mut cut, mut signs) = (Vec::new(), Vec::new());
+        runs(text, None, &mut Buffers::default(), |run| match run {
+            Run::Word(run) => cut.push(Owned::Word(run.to_owned())),
+            Run::Han(run) => cut.push(Owned::Han(run.to_owned())),
+            Run::Unspaced(run) => cut.push(Owned::Unspaced(run.to_owned())),
+            Run::Sign(run) => signs.push(run.to_owned()),
         });
-        cut
+        (cut, signs)
+    }
+
+    fn cut(text: &str) -> Vec<Owned> {
+        cut_apart(text).0
     }
 
     fn word(text: &str) -> Owned {
-        Owned::Word(text.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '_').to_owned())
+        let text = text.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '_');
+        Owned::Word(text.trim_end_matches('\'').to_owned())
     }
 
-    /// Normalises the whole text at once and cuts it without any fast path.
-    fn cut_slowly(text: &str) -> Vec<Owned> {
+    /// Normalises the whole text at once.
+    fn normalised_slowly(text: &str) -> Vec<char> {
         let ignorable = ['\0', '\u{ad}', '\u{200d}', '\u{fe0f}'];
-        let normal: String = text
-            .chars()
-            .filter(|c| !ignorable.contains(c))
-            .nfkc()
-            .default_case_fold()
-            .nfkc()
-            .collect();
+        let kept = text.chars().filter(|c| !ignorable.contains(c)).map(plain_quote);
+        kept.nfkc().map(plain_quote).default_case_fold().nfkc().collect()
+    }
+
+    /// Cuts a text without any fast path.
+    fn cut_slowly(text: &str) -> Vec<Owned> {
         let (mut cut, mut open) = (Vec::new(), false);
-        let characters: Vec<_> = normal.chars().collect();
+        let characters = normalised_slowly(text);
         let plain = |c: &char| match Script::of(*c) {
             Script::Separator => Script::Spaced,
             script => script,
@@ -392,6 +449,16 @@ mod tests {
             open = plain(&run[0]) == Script::Han;
         }
         cut
+    }
+
+    /// Reads every character of the whole text.
+    fn signs_slowly(text: &str) -> Vec<String> {
+        let normal: String = normalised_slowly(text).into_iter().collect();
+        let (mut reader, mut signs) = (Signs::default(), Vec::new());
+        for (at, _) in normal.char_indices() {
+            signs.extend(reader.read(&normal, at).map(str::to_owned));
+        }
+        signs
     }
 
     #[test]
@@ -449,11 +516,27 @@ mod tests {
         ) {
             prop_assert_eq!(cut(&text), cut_slowly(&text));
         }
+
+        #[test]
+        fn fast_paths_give_the_same_signs(
+            text in "([a5中か -+*/#=<>|!~−–＋－！｜$€％“”’＝.\u{a0}\n\t]|[é \u{338}\u{301}\u{ad}\u{3000}א＄（）()～‐—，。／]){0,24}",
+            fill in prop::sample::select(vec!["", "a", "中", "か，", "a ", "中 "]),
+        ) {
+            for shift in [0, 5] {
+                let fill = fill.repeat((WINDOW - shift) / fill.len().max(1));
+                let text = format!("{fill}{text}");
+                prop_assert_eq!(cut_apart(&text).1, signs_slowly(&text));
+            }
+        }
     }
 
     fn ascii(text: &str) -> Vec<String> {
         let mut words = Vec::new();
-        ascii_words(text, |word| words.push(word.to_owned()));
+        ascii_words(text, |piece| {
+            if let Piece::Word(word) = piece {
+                words.push(word.to_owned());
+            }
+        });
         words
     }
 

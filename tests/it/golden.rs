@@ -86,6 +86,7 @@ fn known_texts_keep_their_sketches() {
     let english = "Near-duplicate pages differ in a date: 3.14, max_wal_size, Straße ΣΊΣΥΦΟΣ";
     let chinese = "我喜歡看電視，不喜歡看電影";
     let mixed = "数据库系统的安装：在 Debian 12（bookworm）上运行 apt install。データベースをインストールする";
+    let signs = "It’s -5 °C in C++: a && b != c, 50 €; l´été";
     for (segment, text, signature, features, digest) in [
         (
             Segment::Jieba,
@@ -93,6 +94,13 @@ fn known_texts_keep_their_sketches() {
             "099bc88a7e3d6cee49cd5a04ddf3a087489db24cad306f1371c529a9c02e4664",
             21,
             "f377ff71b936cfce872880122c0ed006",
+        ),
+        (
+            Segment::Jieba,
+            signs,
+            "1c932cb2411534cc4c891d7e2b42f39aebea356cb934b2382e6c93d3ebf912d7",
+            17,
+            "b081f4e050e385e36dbe5776d67fefe7",
         ),
         (
             Segment::Jieba,
