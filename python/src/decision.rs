@@ -90,12 +90,7 @@ impl Decision {
 
     #[getter]
     fn similarity(&self) -> Option<f64> {
-        self.matched().map(|found| (f64::from(found.similarity()) * 1e4).round() / 1e4)
-    }
-
-    #[getter]
-    fn shared(&self) -> Option<f64> {
-        self.matched()?.shared.map(|percent| f64::from(percent) / 100.0)
+        self.matched().map(|found| (f64::from(found.similarity) * 1e4).round() / 1e4)
     }
 
     #[getter]
@@ -143,9 +138,6 @@ impl Decision {
             found.set_item("distance", self.distance())?;
             found.set_item("signature_distance", self.signature_distance())?;
             found.set_item("similarity", self.similarity())?;
-            if let Some(shared) = self.shared() {
-                found.set_item("shared", shared)?;
-            }
         }
         dict.set_item("match", found)?;
         dict.set_item("fingerprint", self.fingerprint())?;

@@ -1,7 +1,7 @@
 //! The options of a filter, from keyword arguments with the names of the keys of a crawl's `[dedup]` table.
 
 use pagesieve::{
-    filter::Options,
+    filter::{Options, Similarity},
     fingerprint::{HashSeed, HashSeedChoice},
 };
 use pyo3::{
@@ -11,7 +11,7 @@ use pyo3::{
 };
 use serde::de::DeserializeOwned;
 
-const KEYS: &str = "article, audit, fold_chinese, memory, min_features, mode, radius, seed, segment, templates, window";
+const KEYS: &str = "article, audit, fold_chinese, memory, min_features, mode, radius, seed, segment, similarity, window";
 
 /// The options with these keys set; the seed is the public one unless another is given.
 pub(crate) fn read(given: Option<&Bound<'_, PyDict>>) -> PyResult<Options> {
@@ -30,7 +30,7 @@ pub(crate) fn read(given: Option<&Bound<'_, PyDict>>) -> PyResult<Options> {
             "radius" => options.radius = parse(key, &value)?,
             "seed" => seed = parse(key, &value)?,
             "segment" => options.segment = parse(key, &value)?,
-            "templates" => options.templates = parse(key, &value)?,
+            "similarity" => options.rule.similarity = parse::<Similarity>(key, &value)?.get(),
             "window" => options.window = parse(key, &value)?,
             _ => {
                 let message = format!("there is no option `{key}`; the options are {KEYS}");

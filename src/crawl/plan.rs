@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     extract,
-    filter::{self, Mode, OptionsError, Radius, WindowOptions},
+    filter::{self, Mode, OptionsError, Radius, Similarity, WindowOptions},
     fingerprint::{HashSeedChoice, Segment},
     learn,
     page::{NormalUrl, UrlError, UrlOptions},
@@ -157,42 +157,6 @@ impl Dedup {
             audit: self.audit,
             window: self.window.clone(),
         }
-    }
-}
-
-/// How similar two pages must be: above 0 and at most 1.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[serde(try_from = "f64")]
-pub struct Similarity(f64);
-
-/// A similarity that no two pages have, or that all have.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[error("similarity {0} is out of range: write a number above 0 and at most 1, such as 0.9 to require more")]
-#[non_exhaustive]
-pub struct SimilarityError(pub f64);
-
-/// It is a number.
-impl Eq for Similarity {}
-
-impl Similarity {
-    /// From 0 to 1.
-    #[must_use]
-    pub fn get(self) -> f64 {
-        self.0
-    }
-}
-
-impl Default for Similarity {
-    fn default() -> Self {
-        Self(filter::Rule::default().similarity)
-    }
-}
-
-impl TryFrom<f64> for Similarity {
-    type Error = SimilarityError;
-
-    fn try_from(similarity: f64) -> Result<Self, SimilarityError> {
-        if similarity > 0.0 && similarity <= 1.0 { Ok(Self(similarity)) } else { Err(SimilarityError(similarity)) }
     }
 }
 

@@ -62,7 +62,9 @@ pub use engine::Engine;
 pub(crate) use engine::{Change, Position};
 pub use key::Key;
 pub(crate) use key::OriginKey;
-pub use options::{MemoryError, Mode, Options, OptionsError, Radius, RadiusError};
+pub use options::{
+    MemoryError, Mode, Options, OptionsError, Radius, RadiusError, Similarity, SimilarityError,
+};
 
 #[cfg(feature = "cli")]
 pub(crate) use reader::lines_of_blocks;
