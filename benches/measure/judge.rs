@@ -80,11 +80,12 @@ fn verdicts(rule: Rule, group: &Group) -> Vec<Option<(usize, f32)>> {
     judged.collect()
 }
 
-/// The pages of 100 words and more that have the body text and the title of earlier ones.
+/// The pages of 100 words and more that have the body text and the title of earlier ones. Not those of a paged list (`/page/2`), of which extraction may take a box
+/// that all of them have.
 pub(crate) fn copies(group: &Group) -> Vec<(usize, Vec<usize>)> {
     let mut by_title: HashMap<&str, Vec<(usize, &OnePage)>> = HashMap::new();
     let mut copies = Vec::new();
-    for (at, page) in group.pages.iter().enumerate().filter(|(_, page)| page.words >= 100) {
+    for (at, page) in group.pages.iter().enumerate().filter(|(_, page)| page.words >= 100 && !page.url.contains("/page/")) {
         let known = by_title.entry(&page.title).or_default();
         let same = known.iter().filter(|(_, other)| other.url != page.url && jaccard(page, other) >= 0.9);
         let same: Vec<usize> = same.map(|(at, _)| *at).collect();

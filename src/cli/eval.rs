@@ -27,7 +27,7 @@ use crate::{
 /// PAIRS has one JSON line {"a", "b", "jaccard"} per pair of texts: their ids, and the share of shingles that they have in common.
 /// Instead of "jaccard", a line may have a "label": near, related, weak or different. Pairs that are not listed count as different,
 /// unless --listed-only is given. The rule of the configured mode judges every pair of texts at every radius; then the texts go through
-/// the filter as a stream, in their order. Pages (--pages) in the stream are judged as in a crawl, by their articles.
+/// the filter as a stream, in their order. Pages (--pages) in the stream are judged as in a crawl, by their content.
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "pagesieve eval <PAIRS> <--texts <FILE>|--pages <DIR>> [OPTIONS]",

@@ -203,6 +203,25 @@ impl<'a> Side<'a> {
         Comparison { similarity, shared, unshared, factor, title, other_title, targets, is_one_origin }
     }
 
+    /// What of it is not common on its site.
+    pub(super) fn weight(&self, rule: &Rule, template: &Template) -> f64 {
+        let known = template.without([&self.all, &self.all]);
+        let rarity: Vec<f64> = self.features.iter().map(|it| known.rarity(rule, *it)).collect();
+        self.weights(rule, &rarity).iter().sum::<f64>() + tail(rule, self, self)[0]
+    }
+
+    /// The weight of each token, given how rare each block is.
+    fn weights(&self, rule: &Rule, rarity: &[f64]) -> Vec<f64> {
+        let mut weights = vec![0.0; self.content.tokens.len()];
+        for (range, rarity) in self.ranges.iter().zip(rarity) {
+            for at in range.clone().filter(|at| self.is_first[*at]) {
+                let is_character = self.content.tokens[at].is_character();
+                weights[at] = rarity * if is_character { rule.character } else { 1.0 };
+            }
+        }
+        weights
+    }
+
     fn has(&self, passage: u64) -> bool {
         self.table.find(passage, &self.passages).is_some()
     }
@@ -245,13 +264,7 @@ struct Share {
 impl<'a> View<'a> {
     fn new(rule: &Rule, side: &'a Side<'a>, other: &'a Side<'a>, known: &Frequencies<'_>) -> Self {
         let rarity: Vec<f64> = side.features.iter().map(|it| known.rarity(rule, *it)).collect();
-        let mut weights = Vec::with_capacity(side.content.tokens.len());
-        for (range, rarity) in side.ranges.iter().zip(&rarity) {
-            for at in range.clone() {
-                let token = if side.content.tokens[at].is_character() { rule.character } else { 1.0 };
-                weights.push(if side.is_first[at] { token * rarity } else { 0.0 });
-            }
-        }
+        let weights = side.weights(rule, &rarity);
         Self { side, other, covered: side.covered_by(other), rarity, weights, tail: tail(rule, side, other) }
     }
 
@@ -422,13 +435,6 @@ impl Titles {
 
 /// The words of a title that tell pages apart.
 const TITLE: f64 = 3.0;
-
-/// What of a page is not common on its site.
-pub(super) fn weight_of(rule: &Rule, side: &Side<'_>, template: &Template) -> f64 {
-    let known = template.without([&side.all, &side.all]);
-    let view = View::new(rule, side, side, &known);
-    view.weights.iter().sum::<f64>() + view.tail[0]
-}
 
 /// The targets that only one of the pages links to in its body text, as far as they are not common on its site.
 fn targets(pages: [&Content; 2], known: &[Frequencies<'_>; 2], rule: &Rule) -> [f64; 2] {

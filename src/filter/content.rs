@@ -172,9 +172,10 @@ impl Content {
         all
     }
 
-    /// The passage from each token on, at the ends of the page fewer.
+    /// The passage from each token on, as a number: equal for equal bytes only.
     pub(super) fn passages(&self) -> impl Iterator<Item = u64> {
-        self.tokens.windows(PASSAGE).map(passage)
+        let number = |tokens: &[Token]| tokens.iter().fold(0, |number, token| number << 8 | u64::from(token.0));
+        self.tokens.windows(PASSAGE).map(number)
     }
 
     /// As bytes, for a file.
@@ -198,14 +199,9 @@ impl Content {
     }
 }
 
-/// A passage as a number: equal for equal bytes only.
-pub(super) fn passage(tokens: &[Token]) -> u64 {
-    tokens.iter().fold(0, |passage, token| passage << 8 | u64::from(token.0))
-}
-
-/// The hash by which a passage of the tail is sampled.
-pub(super) fn sampled(passage: u64) -> u32 {
-    half(mixed(passage))
+/// The hash by which a passage of the tail is sampled, given at least its tokens in the lowest bytes.
+pub(super) fn sampled(tokens: u64) -> u32 {
+    half(mixed(tokens & ((1 << (8 * PASSAGE)) - 1)))
 }
 
 pub(super) fn feature_of_title(hash: u16) -> Feature {

@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 use std::cmp::Reverse;
 
 use super::{
-    compare::{Comparison, Passage, Rule, Side, passages, weight_of},
+    compare::{Comparison, Passage, Rule, Side, passages},
     content::Content,
     digests::{Digests, DigestsMut, Horizon, Known},
     document::{Document, Documents},
@@ -213,7 +213,7 @@ impl<I: Index> Engine<I> {
 
     /// Whether a page has hardly any content of its own, as far as is known of its origin.
     fn is_thin(&self, document: &Document, side: &Side<'_>) -> bool {
-        weight_of(&self.rule, side, self.templates.get(document.sketch.origin)) < THIN
+        side.weight(&self.rule, self.templates.get(document.sketch.origin)) < THIN
     }
 
     /// Whether a page with the body text of an earlier one is that page: extraction may have missed the content of both.

@@ -7,12 +7,12 @@
 //! these; [`Step::Near`] stands for the last two. A [`Key`] identifies a document across its versions.
 //!
 //! Texts are found by their fingerprints and compared by their signatures (`thresholds.rs`). Pages that come with an outline, as HTML does, are
-//! also found by the passages that they share, and compared by their articles (`article/`), in mode `balanced` and unless
+//! also found by the passages that they share, and compared by what they show (`compare.rs`), in mode `balanced` and unless
 //! [`Options::article`] is off. A page and a text are compared as texts.
 //!
 //! Three rules keep the verdicts sound. *Only unique documents are matched*: a duplicate's digests become aliases of the document that it
 //! repeats, so every duplicate refers directly to a unique document. *A document never matches an earlier version of itself*: documents with the same key are
-//! skipped. *A text of few features is judged by equality only*: its fingerprint would mean too little. A page may still match by its article.
+//! skipped. *A text of few features is judged by equality only*: its fingerprint would mean too little. A page may still match by its content.
 //!
 //! Equal versions of one document do not match each other. Of these, the oldest 256 in the window are known by their digests, as an index
 //! holds 256 equal fingerprints. If all of these leave while later ones stay, an equal text is not found until it comes again.
@@ -20,9 +20,18 @@
 //! Verdicts depend on the documents and their order only. A filter judges on one thread; [`Documents`] can be made on many.
 //! Representatives leave the window in the order of their numbers.
 //!
-//! Documents of one origin are not duplicates because of what all of them have in common. The filter learns that (`templates.rs`). Between
-//! texts of one origin it requires a closer match the larger their template is: a template never makes a verdict on a text less strict, and
-//! does not affect texts of other origins. Of pages, the blocks that belong to it are boilerplate and do not count as their article.
+//! Pages of one origin are not duplicates because of what all of them have in common. The filter learns how common each block is on an origin
+//! (`template.rs`), and compares pages with regard to it.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `reader.rs` | reads the outline of a page |
+//! | `content.rs`, `sketch.rs` | what is kept of a page, and of a document |
+//! | `keys.rs` | finds earlier pages that share a passage |
+//! | `compare.rs` | what two pages have in common and apart: the measure, with all its numbers |
+//! | `template.rs` | how common the parts of a page are on its origin |
+//! | `thresholds.rs` | which texts count as near |
+//! | `engine.rs` | the judgement, step by step |
 
 mod compare;
 mod content;

@@ -32,8 +32,8 @@ pub struct Options {
     pub article: bool,
     /// The numbers by which pages are compared. The configuration sets [`Rule::similarity`].
     pub rule: Rule,
-    /// Room for the window and its indexes, and for the documents where they are in memory. What a filter in memory keeps of pages to compare
-    /// their articles comes on top: some 1.3 KB a page, nothing for a text.
+    /// Room for the window and its indexes, and for the documents where they are in memory. What a filter in memory keeps of the content of
+    /// pages comes on top: some 1.3 KB a page, nothing for a text.
     pub memory: ByteSize,
     /// One in this many queries of the index is compared with a scan, and missed documents are counted; 0 for none.
     pub audit: u32,

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{
-    content::{Block, Content, PASSAGE, Place, Sample, Tail, TitleWord, Token, passage, sampled},
+    content::{Block, Content, PASSAGE, Place, Sample, Tail, TitleWord, Token, sampled},
     keys::{BottomK, Keys, KeysBuilder},
 };
 use crate::{
@@ -87,8 +87,9 @@ struct Reader<'a> {
     room: usize,
     tail: Tail,
     sampled: BottomK<u32>,
-    /// The last tokens of the body text.
-    last: Vec<Token>,
+    /// The last tokens of the body text, the latest in the lowest byte, and how many there were.
+    last: u64,
+    read: usize,
     keys: KeysBuilder,
 }
 
@@ -104,7 +105,8 @@ impl<'a> Reader<'a> {
             tail: Tail::default(),
             // One more than is kept shows that there are more.
             sampled: BottomK::new(MOST_SAMPLED + 1),
-            last: Vec::with_capacity(PASSAGE),
+            last: 0,
+            read: 0,
             keys: KeysBuilder::default(),
         }
     }
@@ -116,10 +118,8 @@ impl<'a> Reader<'a> {
         }
         let token = Token::of(class, hash);
         self.keys.push(hash, true);
-        if self.last.len() == PASSAGE {
-            self.last.remove(0);
-        }
-        self.last.push(token);
+        self.last = self.last << 8 | u64::from(token.0);
+        self.read += 1;
         let block = &mut self.blocks[self.current];
         let needed = if block.tokens.is_empty() { BYTES_PER_BLOCK + 1 } else { 1 };
         if self.room >= needed {
@@ -129,8 +129,8 @@ impl<'a> Reader<'a> {
         }
         self.room = 0;
         *(if token.is_character() { &mut self.tail.characters } else { &mut self.tail.words }) += 1;
-        if self.last.len() == PASSAGE {
-            self.sampled.push(sampled(passage(&self.last)));
+        if self.read >= PASSAGE {
+            self.sampled.push(sampled(self.last));
         }
     }
 

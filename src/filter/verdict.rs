@@ -40,7 +40,7 @@ pub struct Match {
 pub enum Kind {
     /// Body or text are equal.
     Exact = 1,
-    /// The texts, or the articles of two pages, are nearly the same.
+    /// The texts, or the content of two pages, are nearly the same.
     Near = 2,
 }
 
@@ -52,7 +52,7 @@ pub enum Step {
     Body = 1,
     /// The text is known.
     Text = 2,
-    /// A document with nearly the same text or article is known.
+    /// A document with nearly the same text or content is known.
     Near = 3,
 }
 

@@ -1,11 +1,11 @@
 //! The rolling window: the unique documents (representatives) that later ones may still repeat.
 //!
 //! The oldest leave when they are too old, or when there are too many (`WindowOptions`). With a representative, these leave: its fingerprint
-//! in the index, its digests, its aliases, and what its article is compared by. An alias is the digest of a duplicate's body or text, by which later documents match the
+//! in the index, its digests, its aliases, and what is kept of its content. An alias is the digest of a duplicate's body or text, by which later documents match the
 //! duplicate's representative. An alias also leaves when `entries` newer ones exist (`Engine::horizon`).
 //!
 //! In a file (`state/`), `signatures` has the representatives, `digests` the digests of these and of aliases, and `documents` what is known of
-//! each document. A commit drops rows that have left the window, also of `articles` and `keys`, and those of `documents` unless a crawl keeps
+//! each document. A commit drops rows that have left the window, also of `contents` and `keys`, and those of `documents` unless a crawl keeps
 //! them for its report. `templates` does not depend on the window.
 
 use std::{collections::BTreeSet, num::NonZeroU64, time::Duration};

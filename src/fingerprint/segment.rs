@@ -516,6 +516,11 @@ mod tests {
         ) {
             prop_assert_eq!(cut(&text), cut_slowly(&text));
         }
+    }
+
+    proptest! {
+        // Each case reads a whole window twice.
+        #![proptest_config(ProptestConfig::with_cases(200))]
 
         #[test]
         fn fast_paths_give_the_same_signs(

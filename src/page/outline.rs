@@ -3,7 +3,7 @@
 /// How the names of scripts end.
 const SCRIPTS: [&str; 6] = [".php", ".asp", ".aspx", ".jsp", ".cgi", ".do"];
 
-/// The visible text of a page, in and around its body text, by which the filter judges the page's article. Extraction makes it; so can a
+/// The visible text of a page, in and around its body text, by which the filter compares pages. Extraction makes it; so can a
 /// caller with an extraction of its own.
 ///
 /// ```

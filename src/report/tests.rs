@@ -70,8 +70,15 @@ impl Counted {
                 let of = known.unwrap_or_else(|| self.add_document(&unique(of), title).id);
                 let [distance, signature_distance] =
                     if kind == Kind::Near { [2, 11] } else { [0, 0] };
-                let shared = None;
-                Verdict::Duplicate(Match { of, kind, step, distance, signature_distance, shared })
+                let similarity = crate::fingerprint::similarity(signature_distance);
+                Verdict::Duplicate(Match {
+                    of,
+                    kind,
+                    step,
+                    distance,
+                    signature_distance,
+                    similarity,
+                })
             }
         };
         self.last.0 += 1;

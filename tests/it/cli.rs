@@ -195,7 +195,7 @@ fn explain_shows_the_step_and_what_differs() {
         "B is an exact duplicate: the texts have the same words (step text)",
     );
     let near = explain("a.html", "near.txt");
-    assert_has(&near, "B is a near duplicate: the texts are similar enough (step near): ");
+    assert_has(&near, "B is a near duplicate: they are similar enough (step near): ");
     assert_has(&near, "rule classic: fingerprints differ in at most 3 of 64 bits");
     assert_has(&near, "2 of 601 features weigh more in B");
     assert_has(&near, "addendum");
@@ -207,7 +207,7 @@ fn explain_shows_the_step_and_what_differs() {
 }
 
 #[test]
-fn explain_shows_what_articles_have_in_common() {
+fn explain_shows_what_pages_have_in_common() {
     let directory = tempfile::tempdir().unwrap();
     let words = |name: &str, count: u32| {
         (0..count).map(|word| format!("{name}{word} ")).collect::<String>()
@@ -235,33 +235,29 @@ fn explain_shows_what_articles_have_in_common() {
         |text: &str, phrase: &str| assert!(text.contains(phrase), "{phrase:?} is not in\n{text}");
     let reprint = explain("tides.html", "reprint.html", &[]);
     assert_has(&reprint, "HTML of b.test:80, by its canonical link");
-    assert_has(&reprint, "B is a near duplicate: the articles are the same (step near)");
-    assert_has(&reprint, "the articles are the same:\n");
-    assert_has(&reprint, "pages of two hosts: ");
-    assert_has(&reprint, "in common: 99 % of the article of A (181 words)");
+    assert_has(&reprint, "B is a near duplicate: they are similar enough (step near)");
+    assert_has(&reprint, "180 words of content in common, under one title\n");
+    assert_has(&reprint, "2 words only in B, 2 words only in A\n");
+    assert_has(&reprint, "of 0.73 needed, as pages of two hosts: one repeats the other\n");
     assert_has(&reprint, "both have:\n");
     assert_has(&reprint, "\n  tide0 tide1 ");
     assert_has(&reprint, "only A has:\n");
     assert_has(&reprint, "\n  around0 ");
     assert_has(&reprint, "\n  elsewhere0 ");
     let other = explain("tides.html", "winds.html", &[]);
-    assert_has(&other, "B is unique: neither the texts nor the articles are the same");
-    assert_has(&other, "pages of one host, whose boilerplate is not known yet");
-    assert_has(&other, "they have different names (");
-    assert_has(
-        &other,
-        "- their names differ, so only one block may differ, such as a heading; more do",
-    );
-    assert_has(&other, "- only 0 % of the body text is common; 90 % is needed");
-    assert_has(&other, "both have:\n  around0 ");
+    assert_has(&other, "B is unique: it is not similar enough to A");
+    assert_has(&other, "words of content in common, under two titles, so what differs counts more\n");
+    assert_has(&other, "180 words only in B, 180 words only in A\n");
+    assert_has(&other, "needed, as pages of one host: two pages\n");
+    assert_has(&other, "around0 ");
     assert_has(&other, "\n  wind0 ");
     let whole = explain("tides.html", "winds.html", &["--set", "dedup.article=false"]);
-    assert!(!whole.contains("article"), "{whole}");
+    assert!(!whole.contains("words of content"), "{whole}");
     assert_has(&whole, "rule balanced: ");
 }
 
 #[test]
-fn explain_shows_which_links_words_and_names_make_articles_differ() {
+fn explain_shows_which_links_and_words_make_pages_differ() {
     let directory = tempfile::tempdir().unwrap();
     let write = |name: &str, body: &str| {
         let link = "<link rel=canonical href=http://a.test/>";
@@ -299,11 +295,11 @@ fn explain_shows_which_links_words_and_names_make_articles_differ() {
     let assert_has =
         |text: &str, phrase: &str| assert!(text.contains(phrase), "{phrase:?} is not in\n{text}");
     let lists = explain("list.html", "other.html");
-    assert_has(&lists, "- the body text lists links, and these differ\n");
-    assert_has(&lists, "only A lists:\n  All about winds and more\n");
-    assert_has(&lists, "only B lists:\n  All about rivers and more\n");
+    assert_has(&lists, "(links to other pages count: 1 only in A, 1 only in B)\n");
+    assert_has(&lists, "only A has:\n  All about winds and more\n");
+    assert_has(&lists, "only B has:\n  All about rivers and more\n");
     let edited = explain("article.html", "edited.html");
-    assert_has(&edited, "B is a near duplicate: the articles are the same (step near)");
+    assert_has(&edited, "B is a near duplicate: they are similar enough (step near)");
     assert_has(&edited, " [one more word] ");
     assert!(!edited.contains("only A has"), "{edited}");
     let thin = explain("article.html", "thin.html");

@@ -147,8 +147,8 @@ fn check_shows_the_whole_configuration() {
     segment = "jieba"
     fold_chinese = true
     min_features = 10
-    templates = true
     article = true
+    similarity = 0.73
     memory = "1500 MiB"
     audit = 0
 

@@ -1,4 +1,4 @@
-//! Pages that are judged by their articles, over a state.
+//! Pages that are judged by their content, over a state.
 
 use std::num::NonZeroU64;
 
@@ -83,17 +83,16 @@ fn pages_are_judged_over_a_state_as_in_memory() {
                 expected,
                 "{number}, opened every {every}"
             );
-            steps
-                .push(expected.verdict.matched().map(|found| (found.step, found.shared.is_some())));
+            steps.push(expected.verdict.matched().map(|found| found.step));
         }
         let count = |step| steps.iter().filter(|it| **it == step).count();
-        assert!(count(Some((Step::Near, true))) > 10, "{steps:?}");
-        assert!(count(Some((Step::Body, false))) > 5 && count(None) > 40, "{steps:?}");
+        assert!(count(Some(Step::Near)) > 10, "{steps:?}");
+        assert!(count(Some(Step::Body)) > 5 && count(None) > 40, "{steps:?}");
     }
 }
 
 #[test]
-fn articles_leave_the_state_with_the_window() {
+fn contents_leave_the_state_with_the_window() {
     let mut filter = durable(State::in_memory().unwrap(), &options());
     for page in pages() {
         let (document, _) = filter.documents().page(&Extractor::default(), &page);
@@ -101,7 +100,7 @@ fn articles_leave_the_state_with_the_window() {
     }
     let oldest = filter.oldest();
     let state = filter.into_state();
-    for table in ["articles", "keys"] {
+    for table in ["contents", "keys"] {
         let sql = format!("SELECT count(*), min(document) FROM {table}");
         let found: (i64, i64) =
             state.db.query_row(&sql, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();

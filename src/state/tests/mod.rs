@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     filter::{
-        Bounds, Digests, DigestsMut, Document, Facts, Horizon, Judgement, Key, Options, OriginKey,
+        Digests, DigestsMut, Document, Facts, Horizon, Judgement, Key, Options, OriginKey,
         Representative, Verdict,
         tests::model::{Judge, Script, script},
     },
@@ -36,21 +36,19 @@ fn path(directory: &TempDir) -> PathBuf {
 struct InState {
     options: Options,
     equal_limit: NonZeroU32,
-    bounds: Bounds,
     filter: Option<DurableFilter>,
 }
 
 impl InState {
     fn new(script: &Script) -> Self {
         let (options, equal_limit) = (script.options.clone(), script.equal_limit);
-        let mut this = Self { options, equal_limit, bounds: script.bounds, filter: None };
+        let mut this = Self { options, equal_limit, filter: None };
         this.open(State::in_memory().unwrap());
         this
     }
 
     fn open(&mut self, state: State) {
-        let (bounds, equal_limit) = (self.bounds, self.equal_limit);
-        let filter = DurableFilter::for_tests(state, &self.options, equal_limit, bounds);
+        let filter = DurableFilter::for_tests(state, &self.options, self.equal_limit);
         self.filter = Some(filter);
     }
 
@@ -85,7 +83,7 @@ fn representative(id: u64, word: u64) -> Representative {
         key: Key(word),
         origin: OriginKey::new(word % 5),
         signature,
-        has_article: word.is_multiple_of(3),
+        has_content: word.is_multiple_of(3),
     }
 }
 

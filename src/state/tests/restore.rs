@@ -49,7 +49,7 @@ fn representative(place: u64) -> Representative {
         key: Key(mix(id.0)),
         origin: None,
         signature: Some(Signature(signature)),
-        has_article: false,
+        has_content: false,
     }
 }
 

@@ -19,7 +19,7 @@ fn add(state: &State, id: u64, chars: usize) -> Judgement {
         step: Step::Near,
         distance: 1,
         signature_distance: 2,
-        shared: None,
+        similarity: 0.99,
     });
     let facts = Facts { chars: chars.try_into().unwrap(), ..Facts::default() };
     let judgement = Judgement { id: DocId(id), at: Timestamp(0), verdict, facts };

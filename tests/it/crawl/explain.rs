@@ -164,7 +164,7 @@ fn pages_of_a_run_are_compared_by_their_stored_texts() {
 }
 
 #[test]
-fn a_duplicate_whose_article_the_run_does_not_keep_is_not_judged_by_its_text() {
+fn a_duplicate_whose_content_the_run_does_not_keep_is_not_judged_by_its_text() {
     let page =
         |name: &str| format!("<title>{name}</title><article><p>{}<p>{name}", text("tide", 300));
     let routes = Routes::new().at("a.test", "/tides", Reply::html(page("Tides"))).at(
@@ -178,8 +178,8 @@ fn a_duplicate_whose_article_the_run_does_not_keep_is_not_judged_by_its_text() {
     let output = explain(&site, &["http://a.test/tides", "http://b.test/reprint"]).success();
     let output = stdout(&output);
     assert!(output.contains("a near duplicate of http://"), "{output}");
-    assert!(output.contains(": the articles are the same (step near)"), "{output}");
-    assert!(output.contains("keeps the articles of unique pages only"), "{output}");
+    assert!(output.contains(": they are similar enough (step near)"), "{output}");
+    assert!(output.contains("keeps the content of unique pages only"), "{output}");
     assert!(!output.contains("After A, B is"), "{output}");
 }
 

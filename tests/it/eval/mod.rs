@@ -5,7 +5,6 @@ mod bundled;
 mod development;
 mod features;
 mod forgery;
-mod templates;
 
 use std::{fs, io::Cursor};
 
