@@ -75,7 +75,13 @@ fn stream(group: &Group) -> Stream<'_> {
                     Some((_, "new")) => Label::New,
                     Some((_, "dup" | "near" | "exact")) => Label::Copy,
                     Some((_, "not_exact" | "either")) => Label::Unknown,
-                    Some((_, url)) => if other.url == *url { Label::Copy } else { Label::Unknown },
+                    Some((_, url)) => {
+                        if other.url == *url {
+                            Label::Copy
+                        } else {
+                            Label::Unknown
+                        }
+                    }
                     None if !group.checks.is_empty() => Label::Unknown,
                     None if copies.get(&at).is_some_and(|of| of.contains(&it)) => Label::Copy,
                     None if other.title != page.title && jaccard(page, other) < 0.5 => Label::New,
@@ -132,13 +138,16 @@ fn run<'a>(rule: &Rule, streams: impl Iterator<Item = &'a Stream<'a>>, show: boo
                 let mine = (page.document.sketch(), template(&page.host));
                 for (it, label) in &step.candidates {
                     let other = &group.pages[*it];
-                    let found = compare(rule, mine, (other.document.sketch(), template(&other.host)));
+                    let found =
+                        compare(rule, mine, (other.document.sketch(), template(&other.host)));
                     if found.repeats(rule) || show {
                         near.push((found, *label, *it));
                     }
                 }
             }
-            let has = |wanted| near.iter().any(|(found, label, _)| *label == wanted && found.repeats(rule));
+            let has = |wanted| {
+                near.iter().any(|(found, label, _)| *label == wanted && found.repeats(rule))
+            };
             let row = table.entry((group.set.clone(), step.kind.clone())).or_default();
             let (is_new, is_copy) = (step.label == Label::New, step.label == Label::Copy);
             row.new += usize::from(is_new);
@@ -163,8 +172,20 @@ fn run<'a>(rule: &Rule, streams: impl Iterator<Item = &'a Stream<'a>>, show: boo
 }
 
 fn shown(found: &Comparison) -> String {
-    let Comparison { similarity, shared, unshared: [a, b], factor, title, other_title, targets, .. } = found;
-    format!("{similarity:.3}: shared {shared:.1} unshared {a:.1} {b:.1} factor {factor:.2} title {title:.1} other {other_title:.2} targets {:.1} {:.1}", targets[0], targets[1])
+    let Comparison {
+        similarity,
+        shared,
+        unshared: [a, b],
+        factor,
+        title,
+        other_title,
+        targets,
+        ..
+    } = found;
+    format!(
+        "{similarity:.3}: shared {shared:.1} unshared {a:.1} {b:.1} factor {factor:.2} title {title:.1} other {other_title:.2} targets {:.1} {:.1}",
+        targets[0], targets[1]
+    )
 }
 
 /// The streams on two threads.
@@ -189,15 +210,23 @@ fn run_all(rule: &Rule, streams: &[Stream<'_>]) -> Table {
 /// What the errors cost. A page that is dropped wrongly costs four times as much as a copy that is kept, one that is dropped for a page of half its text half as
 /// much. A kind of many pages counts as one of 200.
 fn loss(table: &Table) -> f64 {
-    let cost = |part: usize, all: usize| if all == 0 { 0.0 } else { part as f64 * (200.0 / all as f64).min(1.0) };
-    let of = |row: &Row| cost(row.copies - row.found, row.copies) + 4.0 * cost(row.wrong, row.new) + 0.5 * cost(row.unknown, row.new);
+    let cost = |part: usize, all: usize| {
+        if all == 0 { 0.0 } else { part as f64 * (200.0 / all as f64).min(1.0) }
+    };
+    let of = |row: &Row| {
+        cost(row.copies - row.found, row.copies)
+            + 4.0 * cost(row.wrong, row.new)
+            + 0.5 * cost(row.unknown, row.new)
+    };
     table.values().map(of).sum()
 }
 
 fn print(table: &Table) {
     for ((set, kind), Row { new, wrong, copies, found, unknown }) in table {
         if new + copies > 0 {
-            println!("{set:<18} {kind:<34} new {new:>5} wrong {wrong:>4} unknown {unknown:>4}   copies {copies:>5} found {found:>5}");
+            println!(
+                "{set:<18} {kind:<34} new {new:>5} wrong {wrong:>4} unknown {unknown:>4}   copies {copies:>5} found {found:>5}"
+            );
         }
     }
 }
@@ -222,11 +251,22 @@ pub(crate) fn fit(mut rule: Rule, files: &[String]) {
         let before = best;
         for (name, number) in numbers_of(rule) {
             for factor in GRID {
-                let tried = with(rule, &name, if name == "similarity" { 1.0 - (1.0 - number) * factor } else { number * factor });
+                let tried = with(
+                    rule,
+                    &name,
+                    if name == "similarity" {
+                        1.0 - (1.0 - number) * factor
+                    } else {
+                        number * factor
+                    },
+                );
                 let found = loss(&run_all(&tried, &streams));
                 if found < best - 0.05 {
                     (best, rule) = (found, tried);
-                    println!("{round} {name} {:?}: loss {best:.1}", numbers_of(rule).iter().find(|it| it.0 == name).map(|it| it.1));
+                    println!(
+                        "{round} {name} {:?}: loss {best:.1}",
+                        numbers_of(rule).iter().find(|it| it.0 == name).map(|it| it.1)
+                    );
                 }
             }
         }
@@ -251,6 +291,12 @@ pub(crate) fn sensitivity(rule: Rule, files: &[String]) {
     println!("loss {}", line(rule));
     for (name, number) in numbers_of(rule) {
         let of = |factor: f64| line(with(rule, &name, number * factor));
-        println!("{name:<16} {number:<8.4} -10 %: {}   +10 %: {}   half: {}   double: {}", of(0.9), of(1.1), of(0.5), of(2.0));
+        println!(
+            "{name:<16} {number:<8.4} -10 %: {}   +10 %: {}   half: {}   double: {}",
+            of(0.9),
+            of(1.1),
+            of(0.5),
+            of(2.0)
+        );
     }
 }

@@ -62,13 +62,17 @@ pub(crate) fn read(files: &[String]) -> Vec<Group> {
     for file in files {
         let text = fs::read_to_string(file).unwrap_or_else(|error| panic!("{file}: {error}"));
         for line in text.lines() {
-            let Raw { set, group, pages, checks, pairs } = serde_json::from_str(line).expect("a group");
-            let pages = pages.into_iter().enumerate().map(|(at, (url, html))| {
-                let mut hasher = DefaultHasher::new();
-                (&url, &html).hash(&mut hasher);
-                let page = known.entry(hasher.finish());
-                Arc::clone(page.or_insert_with(|| Arc::new(page_of(at, url, html, &documents, &extractor))))
-            });
+            let Raw { set, group, pages, checks, pairs } =
+                serde_json::from_str(line).expect("a group");
+            let pages =
+                pages.into_iter().enumerate().map(|(at, (url, html))| {
+                    let mut hasher = DefaultHasher::new();
+                    (&url, &html).hash(&mut hasher);
+                    let page = known.entry(hasher.finish());
+                    Arc::clone(page.or_insert_with(|| {
+                        Arc::new(page_of(at, url, html, &documents, &extractor))
+                    }))
+                });
             let pages: Vec<_> = pages.collect();
             // Views of one page whose body texts extraction finds.
             let is_pair = |(a, b): &(usize, usize)| {
@@ -82,7 +86,13 @@ pub(crate) fn read(files: &[String]) -> Vec<Group> {
     groups
 }
 
-fn page_of(at: usize, url: Option<String>, html: String, documents: &Documents, extractor: &Extractor) -> OnePage {
+fn page_of(
+    at: usize,
+    url: Option<String>,
+    html: String,
+    documents: &Documents,
+    extractor: &Extractor,
+) -> OnePage {
     let page = Page {
         url: url.as_ref().and_then(|url| url.parse().ok()),
         content_type: Some("text/html; charset=utf-8".to_owned()),
@@ -104,7 +114,14 @@ fn page_of(at: usize, url: Option<String>, html: String, documents: &Documents, 
     let host = page.url.as_ref().map(|url| url.authority().to_owned()).unwrap_or_default();
     let url = url.unwrap_or_else(|| format!("#{at}"));
     let document = document.with_key(pagesieve::filter::Key::of(&url)).with_time(Timestamp(0));
-    OnePage { url, host, document, title: extracted.title.unwrap_or_default(), words: tokens.len(), shingles: shingles.collect() }
+    OnePage {
+        url,
+        host,
+        document,
+        title: extracted.title.unwrap_or_default(),
+        words: tokens.len(),
+        shingles: shingles.collect(),
+    }
 }
 
 /// The Jaccard similarity of the passages of five tokens of two body texts.

@@ -23,8 +23,14 @@ pub(crate) fn judge(rule: Rule, files: &[String], show: bool) {
             row.all += 1;
             row.right += usize::from(right);
             if show && !right {
-                let of = found[at].map(|(of, similarity)| format!("{} {similarity:.3}", group.pages[of].url));
-                println!("{}\t{kind}\t{}\t{}", group.name, group.pages[at].url, of.unwrap_or_default());
+                let of = found[at]
+                    .map(|(of, similarity)| format!("{} {similarity:.3}", group.pages[of].url));
+                println!(
+                    "{}\t{kind}\t{}\t{}",
+                    group.name,
+                    group.pages[at].url,
+                    of.unwrap_or_default()
+                );
             }
         };
         for (at, kind, want) in &group.checks {
@@ -85,9 +91,15 @@ fn verdicts(rule: Rule, group: &Group) -> Vec<Option<(usize, f32)>> {
 pub(crate) fn copies(group: &Group) -> Vec<(usize, Vec<usize>)> {
     let mut by_title: HashMap<&str, Vec<(usize, &OnePage)>> = HashMap::new();
     let mut copies = Vec::new();
-    for (at, page) in group.pages.iter().enumerate().filter(|(_, page)| page.words >= 100 && !page.url.contains("/page/")) {
+    for (at, page) in group
+        .pages
+        .iter()
+        .enumerate()
+        .filter(|(_, page)| page.words >= 100 && !page.url.contains("/page/"))
+    {
         let known = by_title.entry(&page.title).or_default();
-        let same = known.iter().filter(|(_, other)| other.url != page.url && jaccard(page, other) >= 0.9);
+        let same =
+            known.iter().filter(|(_, other)| other.url != page.url && jaccard(page, other) >= 0.9);
         let same: Vec<usize> = same.map(|(at, _)| *at).collect();
         if !same.is_empty() {
             copies.push((at, same));

@@ -18,7 +18,8 @@ use std::{env, process};
 use pagesieve::filter::Rule;
 
 fn main() {
-    let arguments: Vec<String> = env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let arguments: Vec<String> =
+        env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let Some((command, rest)) = arguments.split_first() else {
         // `cargo test --benches` runs it without a command.
         return;
@@ -47,7 +48,8 @@ fn main() {
 
 /// The numbers by name.
 fn numbers_of(rule: Rule) -> Vec<(String, f64)> {
-    let serde_json::Value::Object(all) = serde_json::to_value(rule).expect("a rule is a table") else {
+    let serde_json::Value::Object(all) = serde_json::to_value(rule).expect("a rule is a table")
+    else {
         unreachable!("a rule is a table")
     };
     all.into_iter().map(|(name, value)| (name, value.as_f64().expect("a number"))).collect()

@@ -111,8 +111,9 @@ fn is_text(start: &[u8]) -> bool {
 
 fn write(out: &mut Out, text: &Prepared, found: &Lookup, options: &Options) -> io::Result<()> {
     let Prepared { document, truncated, .. } = text;
-    let [chars, features] = [(document.chars, "character"), (document.sketch.text.features, "feature")]
-        .map(|(count, what)| counted(count, what));
+    let [chars, features] =
+        [(document.chars, "character"), (document.sketch.text.features, "feature")]
+            .map(|(count, what)| counted(count, what));
     writeln!(out, "{}: {chars}, {features}", document.id)?;
     if let Some(why) = truncated {
         writeln!(out, "truncated ({}): the rest is ignored", why.as_str())?;

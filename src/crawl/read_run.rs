@@ -338,7 +338,8 @@ impl PastRun {
         self.state.for_each_page(DocId(0), |id, keys| engine.enter_page(id, keys, pages))?;
         let next = self.state.position()?.map_or(DocId(1), |position| position.next);
         candidates.extend(engine.sharing_keys(document, next));
-        let signature = (document.sketch.text.features > 0).then_some(document.sketch.text.signature);
+        let signature =
+            (document.sketch.text.features > 0).then_some(document.sketch.text.signature);
         let (mut nearest, mut compared) = (BinaryHeap::new(), 0);
         let position = self.state.position()?;
         engine.restore(|take| {

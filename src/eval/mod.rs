@@ -14,7 +14,6 @@ pub use corpus::{Corpus, CorpusError, Text, Unlisted, read_texts};
 pub use methods::{Comparison, Method, MethodQuality, compare};
 pub use quality::{Axis, BANDS, BandCounts, MAX_RADIUS, count_pairs};
 pub use quality::{
-    Doubtful, Figures, GroupQuality, Quality, StreamCounts, StreamQuality,
-    evaluate, hash_seeds,
+    Doubtful, Figures, GroupQuality, Quality, StreamCounts, StreamQuality, evaluate, hash_seeds,
 };
 pub use render::render;

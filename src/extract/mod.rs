@@ -56,7 +56,10 @@ mod walk;
 use serde::Serialize;
 use url::Url;
 
-use self::{links::{LinkPlace, RawLink}, rules::Selection};
+use self::{
+    links::{LinkPlace, RawLink},
+    rules::Selection,
+};
 use crate::page::{Outline, Page, language, language::of_tag};
 
 pub use self::{

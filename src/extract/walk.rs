@@ -126,7 +126,8 @@ impl<'a> Walk<'a, '_> {
             vec![true; self.writer.segments.len()]
         };
         let mut in_body = vec![false; parents.len()];
-        for (segment, _) in self.writer.segments.iter().zip(&keeps).filter(|(_, is_kept)| **is_kept) {
+        for (segment, _) in self.writer.segments.iter().zip(&keeps).filter(|(_, is_kept)| **is_kept)
+        {
             in_body[segment.block] = true;
         }
         self.reading.in_body = in_body;

@@ -18,7 +18,9 @@ use std::{collections::HashSet, ops::Range};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    content::{Block, Content, Feature, PASSAGE, Place, feature_of_target, feature_of_title, sampled},
+    content::{
+        Block, Content, Feature, PASSAGE, Place, feature_of_target, feature_of_title, sampled,
+    },
     sketch::Sketch,
     template::{Frequencies, Template},
 };
@@ -42,6 +44,8 @@ pub struct Rule {
     pub target: f64,
     /// The weight of one title: all words of one are in the other.
     pub title: f64,
+    /// The words that a title must have in common with another one to be one with it.
+    pub title_words: f64,
     /// The weight of a word of the title that only one has.
     pub title_word: f64,
     /// What a block that `d` of `n` other pages of the site have weighs: `(1 - d / (n + site))^fade`.
@@ -68,6 +72,7 @@ impl Default for Rule {
             around: 0.1,
             target: 8.0,
             title: 30.0,
+            title_words: 3.0,
             title_word: 2.0,
             site: 4.0,
             fade: 8,
@@ -123,7 +128,11 @@ impl Comparison {
 /// # Ok::<(), pagesieve::OptionsError>(())
 /// ```
 #[must_use]
-pub fn compare(rule: &Rule, later: (&Sketch, &Template), earlier: (&Sketch, &Template)) -> Comparison {
+pub fn compare(
+    rule: &Rule,
+    later: (&Sketch, &Template),
+    earlier: (&Sketch, &Template),
+) -> Comparison {
     let origins = [later.0.origin, earlier.0.origin];
     let is_one_origin = origins[0].is_some() && origins[0] == origins[1];
     if let [Some(one), Some(other)] = [&later.0.content, &earlier.0.content] {
@@ -168,7 +177,16 @@ impl<'a> Side<'a> {
         let mut sorted = features.clone();
         sorted.sort_unstable();
         let ranges = content.ranges().collect();
-        Self { content, ranges, passages, table, features, sorted, all: content.features(), is_first }
+        Self {
+            content,
+            ranges,
+            passages,
+            table,
+            features,
+            sorted,
+            all: content.features(),
+            is_first,
+        }
     }
 
     /// Compares it with an earlier page. Both come with the template of their origins, which are one or two.
@@ -182,7 +200,8 @@ impl<'a> Side<'a> {
         let pages = [self.content, earlier.content];
         let known = templates.map(|template| template.without([&self.all, &earlier.all]));
         let titles = Titles::of(rule, pages, &known);
-        let views = [View::new(rule, self, earlier, &known[0]), View::new(rule, earlier, self, &known[1])];
+        let views =
+            [View::new(rule, self, earlier, &known[0]), View::new(rule, earlier, self, &known[1])];
         let [one, other] = if is_one_origin {
             views.map(|view| view.on_one_origin(rule))
         } else {
@@ -192,7 +211,8 @@ impl<'a> Side<'a> {
         };
         let targets = if is_one_origin { targets(pages, &known, rule) } else { [0.0; 2] };
         let title = rule.title * titles.one;
-        let unshared = [one.unshared + rule.target * targets[0], other.unshared + rule.target * targets[1]];
+        let unshared =
+            [one.unshared + rule.target * targets[0], other.unshared + rule.target * targets[1]];
         let shared = one.shared.max(other.shared);
         let factor = if is_one_origin { 1.0 } else { rule.across }
             * (1.0 + (rule.other_title - 1.0) * titles.other.min(1.0));
@@ -200,7 +220,16 @@ impl<'a> Side<'a> {
         let both = if shared > 0.0 { shared + title } else { 0.0 };
         let similarity = if both > 0.0 { both / (both + factor * apart) } else { 0.0 };
         let other_title = titles.other;
-        Comparison { similarity, shared, unshared, factor, title, other_title, targets, is_one_origin }
+        Comparison {
+            similarity,
+            shared,
+            unshared,
+            factor,
+            title,
+            other_title,
+            targets,
+            is_one_origin,
+        }
     }
 
     /// What of it is not common on its site.
@@ -265,7 +294,14 @@ impl<'a> View<'a> {
     fn new(rule: &Rule, side: &'a Side<'a>, other: &'a Side<'a>, known: &Frequencies<'_>) -> Self {
         let rarity: Vec<f64> = side.features.iter().map(|it| known.rarity(rule, *it)).collect();
         let weights = side.weights(rule, &rarity);
-        Self { side, other, covered: side.covered_by(other), rarity, weights, tail: tail(rule, side, other) }
+        Self {
+            side,
+            other,
+            covered: side.covered_by(other),
+            rarity,
+            weights,
+            tail: tail(rule, side, other),
+        }
     }
 
     /// Of a page of one origin all counts: common passages and equal blocks are shared.
@@ -280,7 +316,8 @@ impl<'a> View<'a> {
             let is_equal = self.other.sorted.binary_search(&self.side.features[number]).is_ok();
             for at in self.side.ranges[number].clone() {
                 let shared = is_equal || self.covered[at];
-                *(if shared { &mut sums.shared } else { &mut sums.unshared }) += place * self.weights[at];
+                *(if shared { &mut sums.shared } else { &mut sums.unshared }) +=
+                    place * self.weights[at];
             }
         }
         sums
@@ -357,7 +394,8 @@ pub(super) fn passages(
 
 impl View<'_> {
     fn passages(&self, rule: &Rule, is_one_origin: bool) -> Vec<Passage> {
-        let runs = if is_one_origin { self.covered.clone() } else { long_runs(&self.covered, rule.run) };
+        let runs =
+            if is_one_origin { self.covered.clone() } else { long_runs(&self.covered, rule.run) };
         let mut found = Vec::new();
         for (block, range) in self.side.ranges.iter().enumerate() {
             let feature = &self.side.features[block];
@@ -373,7 +411,10 @@ impl View<'_> {
                 };
                 match found.last_mut() {
                     Some(Passage { block: last, words: before, part: same, .. })
-                        if *last == block && *same == part => before.end = words.end,
+                        if *last == block && *same == part =>
+                    {
+                        before.end = words.end
+                    }
                     _ => found.push(Passage { block, words, is_whole: false, part }),
                 }
             }
@@ -396,7 +437,8 @@ fn tail(rule: &Rule, side: &Side<'_>, other: &Side<'_>) -> [f64; 2] {
     // Repeated words count once.
     let sampled_share = |bound| (f64::from(bound) + 1.0) / 4_294_967_296.0;
     let sampled_passages = mine.passages.hashes.len() as f64;
-    let distinct = mine.passages.bound.map_or(sampled_passages, |it| sampled_passages / sampled_share(it));
+    let distinct =
+        mine.passages.bound.map_or(sampled_passages, |it| sampled_passages / sampled_share(it));
     let known = mine.passages.up_to(mine.passages.common_bound(&theirs.passages));
     let head: HashSet<u32> = other.passages.iter().map(|passage| sampled(*passage)).collect();
     let is_shared = |hash: &&u32| theirs.passages.has(**hash) || head.contains(hash);
@@ -407,7 +449,7 @@ fn tail(rule: &Rule, side: &Side<'_>, other: &Side<'_>) -> [f64; 2] {
 
 /// How the titles of two pages agree.
 struct Titles {
-    /// From 0 to 1: whether all words of one are in the other, and at least three.
+    /// From 0 to 1: whether all words of one are in the other, and enough of them.
     one: f64,
     /// The words of the page with fewer of its own. The name of the site is common, and so hardly counts.
     other: f64,
@@ -429,12 +471,9 @@ impl Titles {
             }
         }
         let other: f64 = own[0].min(own[1]);
-        Self { one: (both / TITLE).min(1.0) * (1.0 - other).max(0.0), other }
+        Self { one: (both / rule.title_words).min(1.0) * (1.0 - other).max(0.0), other }
     }
 }
-
-/// The words of a title that tell pages apart.
-const TITLE: f64 = 3.0;
 
 /// The targets that only one of the pages links to in its body text, as far as they are not common on its site.
 fn targets(pages: [&Content; 2], known: &[Frequencies<'_>; 2], rule: &Rule) -> [f64; 2] {
@@ -524,11 +563,19 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{
-        super::{content::{Place, Token, tests::any_content}, template::Template},
+        super::{
+            content::{Place, Token, tests::any_content},
+            template::Template,
+        },
         *,
     };
 
-    fn found(one: &Content, other: &Content, templates: [&Template; 2], is_one_origin: bool) -> Comparison {
+    fn found(
+        one: &Content,
+        other: &Content,
+        templates: [&Template; 2],
+        is_one_origin: bool,
+    ) -> Comparison {
         Side::new(one).compare(&Rule::default(), &Side::new(other), templates, is_one_origin)
     }
 
@@ -627,8 +674,15 @@ mod tests {
 
     /// A page of one block of the body text with these words.
     fn text(words: impl Iterator<Item = u64>) -> Content {
-        let tokens: Vec<Token> = words.map(|word| Token((word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 57) as u8)).collect();
-        let block = Block { len: u16::try_from(tokens.len()).unwrap(), place: Place::Body, shared: 0, hash: 0 };
+        let tokens: Vec<Token> = words
+            .map(|word| Token((word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 57) as u8))
+            .collect();
+        let block = Block {
+            len: u16::try_from(tokens.len()).unwrap(),
+            place: Place::Body,
+            shared: 0,
+            hash: 0,
+        };
         Content { tokens, blocks: vec![block], ..Content::default() }
     }
 
@@ -641,6 +695,9 @@ mod tests {
         };
         let by_common: Vec<f64> = (1..20).map(|tens| of(10 * tens, 30)).collect();
         let by_own: Vec<f64> = (1..20).map(|tens| of(100, 10 * tens)).collect();
-        assert!(by_common.is_sorted() && by_own.is_sorted_by(|a, b| a >= b), "{by_common:?} {by_own:?}");
+        assert!(
+            by_common.is_sorted() && by_own.is_sorted_by(|a, b| a >= b),
+            "{by_common:?} {by_own:?}"
+        );
     }
 }

@@ -165,7 +165,8 @@ impl Content {
     /// All features, in order, none twice.
     pub(crate) fn features(&self) -> Vec<Feature> {
         let titles = self.title.iter().map(|word| feature_of_title(word.hash));
-        let targets = self.targets.iter().flat_map(|it| &it.hashes).map(|&it| feature_of_target(it));
+        let targets =
+            self.targets.iter().flat_map(|it| &it.hashes).map(|&it| feature_of_target(it));
         let mut all: Vec<_> = self.block_features().chain(titles).chain(targets).collect();
         all.sort_unstable();
         all.dedup();
@@ -174,7 +175,9 @@ impl Content {
 
     /// The passage from each token on, as a number: equal for equal bytes only.
     pub(super) fn passages(&self) -> impl Iterator<Item = u64> {
-        let number = |tokens: &[Token]| tokens.iter().fold(0, |number, token| number << 8 | u64::from(token.0));
+        let number = |tokens: &[Token]| {
+            tokens.iter().fold(0, |number, token| number << 8 | u64::from(token.0))
+        };
         self.tokens.windows(PASSAGE).map(number)
     }
 
@@ -239,7 +242,12 @@ pub(super) mod tests {
         let block = (words, place, 0..4_u8, 0..3_u16);
         let sample = |most: usize| prop::collection::btree_set(0..40_u16, 0..most);
         let title = prop::collection::btree_set((0..12_u16, any::<bool>()), 0..9);
-        let tail = (0..300_u32, 0..300_u32, prop::collection::btree_set(any::<u32>(), 0..9), any::<bool>());
+        let tail = (
+            0..300_u32,
+            0..300_u32,
+            prop::collection::btree_set(any::<u32>(), 0..9),
+            any::<bool>(),
+        );
         let targets = (sample(9), sample(9), any::<bool>());
         (prop::collection::vec(block, 0..8), tail, title, targets).prop_map(
             |(blocks, (words, characters, passages, is_cut), title, (body, others, is_sampled))| {
@@ -253,7 +261,8 @@ pub(super) mod tests {
                     bound: hashes.last().copied().filter(|_| is_cut),
                     hashes,
                 };
-                content.targets = [body, others].map(|it| sample(it.into_iter().collect(), is_sampled));
+                content.targets =
+                    [body, others].map(|it| sample(it.into_iter().collect(), is_sampled));
                 content.title = title
                     .into_iter()
                     .map(|(hash, is_character)| TitleWord { hash, is_character })

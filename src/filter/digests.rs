@@ -158,12 +158,7 @@ impl DigestsMut for MemoryDigests {
         Ok(())
     }
 
-    fn keep_content(
-        &mut self,
-        id: DocId,
-        content: &Content,
-        _: &[u64],
-    ) -> Result<(), Infallible> {
+    fn keep_content(&mut self, id: DocId, content: &Content, _: &[u64]) -> Result<(), Infallible> {
         let packed = content.to_bytes().into_boxed_slice();
         self.contents_size += size_of::<(DocId, Box<[u8]>)>() + packed.len();
         self.contents.push((id, packed));

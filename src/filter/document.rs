@@ -200,8 +200,15 @@ impl Documents {
         let (Read { content, keys }, sketch) = reader::read(outline, text, &self.fingerprinter);
         let Keys { stored, searched } = keys;
         let origin = origin.map(OriginKey::of);
-        let sketch = Sketch { content: Some(content), keys: stored, ..Sketch::of_text(sketch, origin) };
-        Document { lang, at: Timestamp::now(), sketch, searched, ..self.sketched(id, TextSketch::default(), chars(text)) }
+        let sketch =
+            Sketch { content: Some(content), keys: stored, ..Sketch::of_text(sketch, origin) };
+        Document {
+            lang,
+            at: Timestamp::now(),
+            sketch,
+            searched,
+            ..self.sketched(id, TextSketch::default(), chars(text))
+        }
     }
 
     /// The text that an extractor found, arriving now. Its origin is the host and port of its URL. `body` is the digest of the bytes from

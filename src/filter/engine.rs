@@ -3,9 +3,9 @@
 //! The engine holds index, window and templates in memory. The table of digests is passed to each call: it is in memory or in a file, and
 //! only a file can fail.
 
+use std::cmp::Reverse;
 #[cfg(feature = "serve")]
 use std::collections::BinaryHeap;
-use std::cmp::Reverse;
 
 use super::{
     compare::{Comparison, Passage, Rule, Side, passages},
@@ -230,7 +230,8 @@ impl<I: Index> Engine<I> {
             return Ok(true);
         }
         let Some(content) = digests.content(found.of)? else { return Ok(true) };
-        let compared = self.compare(side, document.sketch.origin, &Side::new(&content), other.origin);
+        let compared =
+            self.compare(side, document.sketch.origin, &Side::new(&content), other.origin);
         Ok(compared.similarity >= self.rule.similarity)
     }
 
@@ -493,7 +494,8 @@ impl<I: Index> Engine<I> {
             if !compared.repeats(&self.rule) {
                 continue;
             }
-            let (signature, own) = (other.signature.unwrap_or_default(), document.sketch.text.signature);
+            let (signature, own) =
+                (other.signature.unwrap_or_default(), document.sketch.text.signature);
             #[expect(clippy::cast_possible_truncation, reason = "it is from 0 to 1")]
             let found = Match {
                 of: id,
@@ -504,7 +506,8 @@ impl<I: Index> Engine<I> {
                 similarity: compared.similarity as f32,
             };
             let is_better = |best: Match| {
-                found.similarity > best.similarity || found.similarity == best.similarity && id < best.of
+                found.similarity > best.similarity
+                    || found.similarity == best.similarity && id < best.of
             };
             if best.is_none_or(is_better) {
                 best = Some(found);

@@ -112,7 +112,11 @@ impl TryFrom<f64> for Similarity {
     type Error = SimilarityError;
 
     fn try_from(similarity: f64) -> Result<Self, SimilarityError> {
-        if similarity > 0.0 && similarity <= 1.0 { Ok(Self(similarity)) } else { Err(SimilarityError(similarity)) }
+        if similarity > 0.0 && similarity <= 1.0 {
+            Ok(Self(similarity))
+        } else {
+            Err(SimilarityError(similarity))
+        }
     }
 }
 

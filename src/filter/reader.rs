@@ -23,8 +23,6 @@ const MOST_TARGETS: usize = 48;
 const MOST_SAMPLED: usize = 48;
 /// The deepest nesting that is told apart.
 const MOST_DEPTH: u8 = 63;
-/// Prose around the body text has at least so many words; shorter blocks are labels.
-const PROSE: f64 = 8.0;
 
 /// What a page is judged by beside the fingerprint of its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,13 +33,17 @@ pub(super) struct Read {
 
 /// Reads a page with this outline and body text. Also returns the sketch of the text: if it consists of the lines of the outline, as
 /// extraction makes them, its words are read once.
-pub(super) fn read(outline: &Outline, text: &str, fingerprinter: &Fingerprinter) -> (Read, TextSketch) {
+pub(super) fn read(
+    outline: &Outline,
+    text: &str,
+    fingerprinter: &Fingerprinter,
+) -> (Read, TextSketch) {
     let mut reader = Reader::new(outline, fingerprinter);
     let sketch = match body_lines(outline, text) {
-        Some(lines) => fingerprinter.sketch_of_lines(
-            lines.iter().map(|(_, text)| *text),
-            |line, class, hash| reader.push(lines[line].0, class, hash),
-        ),
+        Some(lines) => fingerprinter
+            .sketch_of_lines(lines.iter().map(|(_, text)| *text), |line, class, hash| {
+                reader.push(lines[line].0, class, hash)
+            }),
         None => {
             for (number, _) in outline.lines().iter().enumerate().filter(|(_, line)| line.is_body) {
                 let text = outline.text_of(number);
@@ -55,10 +57,14 @@ pub(super) fn read(outline: &Outline, text: &str, fingerprinter: &Fingerprinter)
 
 /// The lines of each block that is kept of a page.
 #[cfg(feature = "cli")]
-pub(crate) fn lines_of_blocks(outline: &Outline, fingerprinter: &Fingerprinter) -> Vec<Range<usize>> {
+pub(crate) fn lines_of_blocks(
+    outline: &Outline,
+    fingerprinter: &Fingerprinter,
+) -> Vec<Range<usize>> {
     let mut reader = Reader::new(outline, fingerprinter);
     for (number, _) in outline.lines().iter().enumerate().filter(|(_, line)| line.is_body) {
-        fingerprinter.hashes(outline.text_of(number), |class, hash| reader.push(number, class, hash));
+        fingerprinter
+            .hashes(outline.text_of(number), |class, hash| reader.push(number, class, hash));
     }
     reader.read_around();
     reader.kept().map(|at| reader.blocks[at].lines.clone()).collect()
@@ -139,16 +145,15 @@ impl<'a> Reader<'a> {
         self.keys.end_body();
         let mut room = MOST_BYTES[1];
         for block in self.blocks.iter_mut().filter(|block| block.is_prose) {
-            let mut words = 0.0;
             let start = self.tokens.len();
             let mut hashes = Vec::new();
             for line in block.lines.clone() {
                 self.fingerprinter.hashes(self.outline.text_of(line), |class, hash| {
-                    words += if class == Class::Character { 0.6 } else { 1.0 };
                     hashes.push((Token::of(class, hash), hash));
                 });
             }
-            if words < PROSE {
+            // Shorter ones are labels.
+            if hashes.len() < PASSAGE {
                 continue;
             }
             let most = room.saturating_sub(BYTES_PER_BLOCK).min(hashes.len());

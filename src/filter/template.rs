@@ -153,7 +153,13 @@ impl Templates {
     }
 
     /// The sample of a unique page; none if an earlier version of it is among the samples.
-    pub(super) fn sample(&self, id: DocId, key: Key, origin: OriginKey, content: &Content) -> Option<TemplateSample> {
+    pub(super) fn sample(
+        &self,
+        id: DocId,
+        key: Key,
+        origin: OriginKey,
+        content: &Content,
+    ) -> Option<TemplateSample> {
         let is_known = self.get(Some(origin)).samples.iter().any(|sample| sample.key == key);
         (!is_known).then(|| TemplateSample { id, key, origin, features: content.features() })
     }
@@ -190,7 +196,12 @@ mod tests {
     use super::*;
 
     fn sample(id: u64, origin: &str, features: &[Feature]) -> TemplateSample {
-        TemplateSample { id: DocId(id), key: Key(id), origin: OriginKey::of(origin), features: features.to_vec() }
+        TemplateSample {
+            id: DocId(id),
+            key: Key(id),
+            origin: OriginKey::of(origin),
+            features: features.to_vec(),
+        }
     }
 
     fn rarity(template: &Template, feature: Feature) -> f64 {
@@ -260,7 +271,9 @@ mod tests {
             }
             assert!(templates.origins.len() <= ORIGINS && kept.len() < ORIGINS + PAGES);
         }
-        let counted = |template: &Template| template.samples.iter().map(|it| it.features.len()).sum::<usize>();
+        let counted = |template: &Template| {
+            template.samples.iter().map(|it| it.features.len()).sum::<usize>()
+        };
         for template in templates.origins.values() {
             let counts: usize = template.counts.values().map(|count| usize::from(*count)).sum();
             assert_eq!(counts, counted(template));

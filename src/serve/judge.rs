@@ -198,7 +198,11 @@ pub(super) fn explain(pair: &[Prepared], options: &Options) -> Option<Explanatio
         decision: to_raw_value(&b.line(&judged, of)).ok()?,
         distance: one.signature.fingerprint().distance(other.signature.fingerprint()),
         signature_distance,
-        similarity: if are_pages { compared.similarity } else { similarity(signature_distance).into() },
+        similarity: if are_pages {
+            compared.similarity
+        } else {
+            similarity(signature_distance).into()
+        },
         comparison: are_pages.then_some(compared),
         radius: options.radius(),
         min_features: options.min_features,

@@ -20,8 +20,8 @@ use super::{
 use crate::fingerprint::Segment;
 use crate::{
     filter::{
-        Change, Content, Document, Documents, Engine, Facts, Judge, Judgement, Key, Match,
-        Options, OptionsError, OriginKey, Position, TemplateChange, TemplateSample,
+        Change, Content, Document, Documents, Engine, Facts, Judge, Judgement, Key, Match, Options,
+        OptionsError, OriginKey, Position, TemplateChange, TemplateSample,
     },
     fingerprint::{Digest, HashSeed, HashSeedChoice, Recipe},
     index::Index,
@@ -516,7 +516,8 @@ impl State {
     /// If SQLite fails.
     pub(super) fn keep_sample(&self, change: &TemplateChange) -> Result<(), StateError> {
         let TemplateChange { sample, outdated } = change;
-        let packed: Vec<u8> = sample.features.iter().flat_map(|feature| feature.to_le_bytes()).collect();
+        let packed: Vec<u8> =
+            sample.features.iter().flat_map(|feature| feature.to_le_bytes()).collect();
         let (origin, document) = (signed(sample.origin.get()), signed(sample.id.0));
         let insert = "INSERT OR REPLACE INTO templates VALUES (?, ?, ?, ?)";
         self.execute(insert, (origin, document, signed(sample.key.0), packed))?;

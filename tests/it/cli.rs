@@ -246,7 +246,10 @@ fn explain_shows_what_pages_have_in_common() {
     assert_has(&reprint, "\n  elsewhere0 ");
     let other = explain("tides.html", "winds.html", &[]);
     assert_has(&other, "B is unique: it is not similar enough to A");
-    assert_has(&other, "words of content in common, under two titles, so what differs counts more\n");
+    assert_has(
+        &other,
+        "words of content in common, under two titles, so what differs counts more\n",
+    );
     assert_has(&other, "180 words only in B, 180 words only in A\n");
     assert_has(&other, "needed, as pages of one host: two pages\n");
     assert_has(&other, "around0 ");

@@ -38,7 +38,6 @@ pub(crate) fn near<'a>(id: &'a str, of: &'a str) -> Decision<'a> {
         distance: 2,
         signature_distance: 11,
         similarity: 0.990_912,
-        shared: None,
     };
     Decision {
         verdict: VerdictName::Near,
@@ -103,7 +102,6 @@ fn an_exact_match_has_similarity_1() {
         distance: 0,
         signature_distance: 0,
         similarity: 1.0,
-        shared: None,
     };
     let line = serde_json::to_string(&matched).unwrap();
     assert_eq!(line, r#"{"id":"a","distance":0,"signature_distance":0,"similarity":1}"#);

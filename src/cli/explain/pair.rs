@@ -19,8 +19,8 @@ use super::{
 use crate::{
     config::Config,
     filter::{
-        ComparedPages, Comparison, Document, Documents, Filter, Kind, Match, Options, Part, Passage, Verdict,
-        WindowOptions,
+        ComparedPages, Comparison, Document, Documents, Filter, Kind, Match, Options, Part,
+        Passage, Verdict, WindowOptions,
     },
     fingerprint::{Class, Feature, Recipe, similarity},
 };
@@ -370,7 +370,9 @@ fn write_content(out: &mut Out, sides: &[Side; 2], compared: &ComparedPages) -> 
 /// In three lines what both have, what only one has, and whether that is enough.
 fn summary(compared: &ComparedPages) -> [String; 3] {
     let ComparedPages { comparison, rule, .. } = compared;
-    let Comparison { similarity, shared, unshared: [of_b, of_a], title, other_title, targets, .. } = comparison;
+    let Comparison {
+        similarity, shared, unshared: [of_b, of_a], title, other_title, targets, ..
+    } = comparison;
     let titles = match (*title > 0.0, *other_title >= 1.0) {
         (true, _) => ", under one title",
         (_, true) => ", under two titles, so what differs counts more",
@@ -378,7 +380,9 @@ fn summary(compared: &ComparedPages) -> [String; 3] {
     };
     let [targets_of_b, targets_of_a] = targets.map(|count| count.round());
     let links = match targets_of_a + targets_of_b > 0.0 {
-        true => format!(" (links to other pages count: {targets_of_a} only in A, {targets_of_b} only in B)"),
+        true => format!(
+            " (links to other pages count: {targets_of_a} only in A, {targets_of_b} only in B)"
+        ),
         false => String::new(),
     };
     let origins = if comparison.is_one_origin { "of one host" } else { "of two hosts" };
@@ -390,7 +394,10 @@ fn summary(compared: &ComparedPages) -> [String; 3] {
     [
         format!("{} of content in common{titles}", words(*shared)),
         format!("{} only in B, {} only in A{links}", words(*of_b), words(*of_a)),
-        format!("similarity {similarity:.2} of {:.2} needed, as pages {origins}: {verdict}", rule.similarity),
+        format!(
+            "similarity {similarity:.2} of {:.2} needed, as pages {origins}: {verdict}",
+            rule.similarity
+        ),
     ]
 }
 

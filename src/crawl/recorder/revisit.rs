@@ -145,7 +145,8 @@ impl Recorder {
             }
             Outcome::Page(received, parsed) if is_unchanged(visit, &former, &parsed) => {
                 let known = visit.again(received.at, visit.lost.is_some());
-                let (validators, text) = (received.validators, parsed.document.sketch().text.digest);
+                let (validators, text) =
+                    (received.validators, parsed.document.sketch().text.digest);
                 self.record_unchanged(&task, &former, Visit { validators, text, ..known })?;
                 // As those of a page that was judged so.
                 let row = &task.queued.url;

@@ -5,6 +5,7 @@ mod bundled;
 mod development;
 mod features;
 mod forgery;
+mod seeds;
 
 use std::{fs, io::Cursor};
 

@@ -213,16 +213,7 @@ impl Model {
         self.aliases += u64::from(alias_of.is_some() && !digests.is_empty());
         let signature =
             signature.filter(|signature| alias_of.is_some() || self.has_room(signature));
-        self.all.push(Arrived {
-            id,
-            key,
-            at,
-            digests,
-            signature,
-            alias_of,
-            alias,
-            facts,
-        });
+        self.all.push(Arrived { id, key, at, digests, signature, alias_of, alias, facts });
         let verdict = alias_of.map_or(Verdict::Unique, Verdict::Duplicate);
         Judgement { id, at: Timestamp(at), verdict, facts }
     }

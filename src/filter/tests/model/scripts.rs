@@ -7,9 +7,7 @@ use std::{
 
 use proptest::{prelude::*, sample::select};
 
-use super::{
-    Digest, Event, Mode, Options, Radius, Script, Signature, TextSketch, WindowOptions,
-};
+use super::{Digest, Event, Mode, Options, Radius, Script, Signature, TextSketch, WindowOptions};
 
 /// Few keys, few bodies, few texts; times that go back and forth; windows that roll soon.
 pub(crate) fn script() -> impl Strategy<Value = Script> {
@@ -73,7 +71,10 @@ fn event() -> impl Strategy<Value = Event> {
 }
 
 /// A text whose signature differs in these bits from that of its kind.
-fn sketch(number: usize, (kind, near, far, features): (usize, Vec<u32>, Vec<u32>, u32)) -> TextSketch {
+fn sketch(
+    number: usize,
+    (kind, near, far, features): (usize, Vec<u32>, Vec<u32>, u32),
+) -> TextSketch {
     let mut signature = [[0; 4], [0x00ff_00ff_00ff_00ff; 4], [u64::MAX; 4]][kind];
     for bit in near.into_iter().chain(far) {
         signature[bit as usize / 64] ^= 1 << (bit % 64);
