@@ -10,9 +10,12 @@
 //! let mut filter = Filter::new(&Options::default())?;
 //! let documents = filter.documents();
 //! let texts = [("a", "The tide is high."), ("b", "The wind is low."), ("c", "the tide is high")];
-//! let unique = texts.map(|(id, text)| filter.judge(&documents.text(id, text)).verdict.is_unique());
+//! let mut unique = Vec::new();
+//! for (id, text) in texts {
+//!     unique.push(filter.judge(&documents.text(id, text))?.verdict.is_unique());
+//! }
 //! assert_eq!(unique, [true, true, false]);
-//! # Ok::<(), pagesieve::OptionsError>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! # Features

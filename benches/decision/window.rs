@@ -26,7 +26,7 @@ pub(super) fn filled(entries: u64, segment: Segment, article: bool) -> Filter {
     let mut filter = Filter::new(&options).expect("the memory has room for the window");
     let documents = filter.documents();
     for id in 1..=entries {
-        filter.judge(&document(&documents, id));
+        filter.judge(&document(&documents, id)).expect("the filter's recipe made it");
     }
     filter
 }
@@ -38,7 +38,8 @@ pub(super) fn copy(filter: &Filter) -> Filter {
     let text = "One page that has an article.";
     let mut outline = Outline::new("");
     outline.line(Outline::PAGE, text, 0, true);
-    copy.judge(&filter.documents().outlined("", None, text, &outline).with_time(Timestamp(0)));
+    let page = filter.documents().outlined("", None, text, &outline).with_time(Timestamp(0));
+    copy.judge(&page).expect("the filter's recipe made it");
     copy
 }
 

@@ -66,6 +66,7 @@ impl Decision {
         self.matched().map(|found| match found.kind {
             Kind::Exact => "exact",
             Kind::Near => "near",
+            _ => "unknown",
         })
     }
 
@@ -75,6 +76,7 @@ impl Decision {
             Step::Body => "body",
             Step::Text => "text",
             Step::Near => "near",
+            _ => "unknown",
         })
     }
 

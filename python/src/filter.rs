@@ -14,7 +14,7 @@ use std::{
 
 use pagesieve::{
     DocId, DurableFilter,
-    filter::{self, Key, Kind, Options, OptionsError, Thresholds, WindowOptions},
+    filter::{self, Documents, Key, Kind, Options, OptionsError, Thresholds, WindowOptions},
     fingerprint::{Feature, HashSeedChoice},
     state,
 };
@@ -91,10 +91,24 @@ impl Window {
         Ok(Self::Memory(Box::new(filter::Filter::new(options)?), VecDeque::new()))
     }
 
-    fn engine(&self) -> &filter::Engine {
+    fn documents(&self) -> Documents {
         match self {
-            Self::Memory(filter, _) => filter,
-            Self::File(filter) => filter,
+            Self::Memory(filter, _) => filter.documents(),
+            Self::File(filter) => filter.documents(),
+        }
+    }
+
+    fn judged(&self) -> u64 {
+        match self {
+            Self::Memory(filter, _) => filter.judged(),
+            Self::File(filter) => filter.judged(),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Memory(filter, _) => filter.len(),
+            Self::File(filter) => filter.len(),
         }
     }
 
@@ -102,7 +116,7 @@ impl Window {
         let Prepared { document, url, truncated } = prepared;
         let (judgement, of) = match self {
             Self::Memory(filter, ids) => {
-                let judgement = filter.judge(&document);
+                let judgement = filter.judge(&document)?;
                 let oldest = filter.oldest();
                 while ids.pop_front_if(|(number, _)| *number < oldest).is_some() {}
                 if judgement.verdict.is_unique() {
@@ -125,10 +139,13 @@ impl Window {
     }
 
     fn remove(&mut self, key: Key) -> Result<bool, state::StateError> {
-        let versions = self.engine().versions(key);
+        let versions = match self {
+            Self::Memory(filter, _) => filter.versions(key),
+            Self::File(filter) => filter.versions(key),
+        };
         for id in &versions {
             match self {
-                Self::Memory(filter, _) => filter.remove(*id),
+                Self::Memory(filter, _) => filter.remove(*id)?,
                 Self::File(filter) => filter.remove(*id)?,
             };
         }
@@ -149,12 +166,11 @@ impl Filter {
             Some(path) => Window::File(Box::new(DurableFilter::open(path, &options)?)),
             None => Window::in_memory(&options)?,
         };
-        let engine = window.engine();
         Ok(Self {
-            preparation: Preparation::new(engine.documents()),
+            preparation: Preparation::new(window.documents()),
             options,
             path,
-            next: AtomicU64::new(engine.judged()),
+            next: AtomicU64::new(window.judged()),
             process: process::id(),
             open: Mutex::new(Some(Open { window, exact: 0, near: 0, unique: 0 })),
         })
@@ -187,7 +203,7 @@ impl Filter {
                     *match decision.judgement.verdict.matched().map(|found| found.kind) {
                         None => &mut open.unique,
                         Some(Kind::Exact) => &mut open.exact,
-                        Some(Kind::Near) => &mut open.near,
+                        Some(_) => &mut open.near,
                     } += 1;
                     decisions.push(decision);
                 }
@@ -278,8 +294,7 @@ impl Filter {
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let counts = py.detach(|| {
             self.with(|open| {
-                let engine = open.window.engine();
-                let (judged, window) = (engine.judged(), engine.len() as u64);
+                let (judged, window) = (open.window.judged(), open.window.len() as u64);
                 Ok([judged, open.unique, open.exact, open.near, window])
             })
         });

@@ -17,7 +17,7 @@ use crate::{
     config::ConfigError,
     crawl::CrawlError,
     eval::CorpusError,
-    filter::OptionsError,
+    filter::{JudgeError, OptionsError},
     state::{StateError, is_full},
 };
 
@@ -85,6 +85,12 @@ pub(super) enum Failure {
     Demo(#[source] io::Error),
     #[error("cannot write to standard output")]
     Output(#[source] io::Error),
+}
+
+impl From<JudgeError> for Failure {
+    fn from(error: JudgeError) -> Self {
+        StateError::from(error).into()
+    }
 }
 
 impl From<StateError> for Failure {

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     filter::{
-        Content, Digests, Document, Engine, Key, Kind, Known, Match, Options, Position,
+        Content, Document, Engine, Key, Kind, Known, Match, Memory, Options, Position,
         Representative, Thresholds, Verdict,
     },
     fingerprint::{Digest, HashSeed, Recipe},
@@ -89,26 +89,6 @@ pub struct NearPage {
     pub distance: u32,
     /// The number of different bits of the signatures, of 256.
     pub signature_distance: u32,
-}
-
-/// The documents of a run that have the body or text of a document that is looked up, by the digest that they share.
-struct EqualDocuments<'a> {
-    state: &'a State,
-    known: Vec<(Digest, Known)>,
-}
-
-impl Digests for EqualDocuments<'_> {
-    type Error = StateError;
-
-    fn find(&mut self, digest: Digest, out: &mut Vec<Known>) -> Result<(), StateError> {
-        let equal = self.known.iter().filter(|(other, _)| *other == digest);
-        out.extend(equal.map(|(_, known)| known.clone()));
-        Ok(())
-    }
-
-    fn content(&mut self, id: DocId) -> Result<Option<Content>, StateError> {
-        self.state.content(id)
-    }
 }
 
 /// What a run says about a text.
@@ -329,18 +309,20 @@ impl PastRun {
         limit: usize,
     ) -> Result<Lookup, CrawlError> {
         let document = &document.clone().with_key(Key::of("")).with_time(Timestamp(i64::MIN));
-        let mut digests = self.equal(document, options)?;
-        let equal = digests.known.iter().map(|(_, known)| known.representative());
-        let mut candidates: Vec<_> = equal.collect();
+        let (mut store, mut candidates) = (Memory::default(), Vec::new());
+        for (digest, known) in self.equal(document, options)? {
+            candidates.push(known.representative());
+            store.insert(&[digest], &known);
+        }
         let mut engine = Engine::new(options, document.recipe, Scan::default());
         self.state.restore_templates(&mut engine, None)?;
-        let pages = self.state.pages()?;
-        self.state.for_each_page(DocId(0), |id, keys| engine.enter_page(id, keys, pages))?;
+        let all = self.state.pages()?;
+        self.state.for_each_page(DocId(0), |id, keys| engine.enter_page(id, keys, all))?;
         let next = self.state.position()?.map_or(DocId(1), |position| position.next);
         candidates.extend(engine.sharing_keys(document, next));
         let signature =
             (document.sketch.text.features > 0).then_some(document.sketch.text.signature);
-        let (mut nearest, mut compared) = (BinaryHeap::new(), 0);
+        let (mut nearest, mut compared, mut pages) = (BinaryHeap::new(), 0, Vec::new());
         let position = self.state.position()?;
         engine.restore(|take| {
             self.for_each_in_window(options, position, |representative| {
@@ -358,6 +340,7 @@ impl PastRun {
                 // No other document can be the match.
                 let is_near = distance.is_some_and(|(distance, _)| distance <= options.radius());
                 if is_near || candidates.contains(&representative.id) {
+                    pages.extend(representative.has_content.then_some(representative.id));
                     take(representative);
                 }
             })
@@ -365,25 +348,30 @@ impl PastRun {
         if let Some(position) = position {
             engine.resume(position);
         }
+        for id in pages {
+            if let Some(content) = self.state.content(id)? {
+                store.keep_content(id, &content);
+            }
+        }
         let nearest = nearest.into_sorted_vec().into_iter();
         let nearest = nearest.map(|(signature_distance, id, distance)| {
             Ok(NearPage { page: self.page(id)?, distance, signature_distance })
         });
         let nearest = nearest.collect::<Result<_, StateError>>()?;
-        let matched = match engine.peek(&mut digests, document)?.verdict {
+        let matched = match engine.peek(&mut store, document).map_err(StateError::from)?.verdict {
             Verdict::Duplicate(found) => Some((found, self.page(found.of)?)),
             Verdict::Unique => None,
         };
         Ok(Lookup { nearest, compared, matched }.with_equal(limit))
     }
 
-    /// The documents that have this one's body or text. With other options than the run's, recorded near duplicates may not be any:
+    /// The documents that have this one's body or text, by the digest that they share. With other options than the run's, recorded near duplicates may not be any:
     /// documents equal to them are judged again.
     fn equal(
         &self,
         document: &Document,
         options: &Options,
-    ) -> Result<EqualDocuments<'_>, CrawlError> {
+    ) -> Result<Vec<(Digest, Known)>, CrawlError> {
         let own = self.options()?.filter();
         let verdicts_hold = Thresholds::new(options) == Thresholds::new(&own)
             && options.rule == own.rule
@@ -397,7 +385,7 @@ impl PastRun {
                 }
             }
         }
-        Ok(EqualDocuments { state: &self.state, known: equal })
+        Ok(equal)
     }
 
     /// Adds what the run knows of the template of the document's origin to an engine that knows none.

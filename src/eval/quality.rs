@@ -324,7 +324,7 @@ pub(super) fn stream(corpus: &Corpus, options: &Options, sketches: &[Sketch]) ->
             }
             None => documents.sketched(&id, sketch.clone(), corpus.chars[place]),
         };
-        let judgement = filter.judge(&document);
+        let judgement = filter.judge(&document).expect("the filter's recipe made it");
         kept[place] = judgement.verdict.is_unique();
         // Documents are numbered from 1.
         let place_of = |id: DocId| usize::try_from(id.0 - 1).expect("a text in memory");

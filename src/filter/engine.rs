@@ -1,7 +1,6 @@
-//! The judgement itself, apart from where digests are kept. [`Engine::judge`] has its steps in order.
+//! The judgement itself, apart from where documents are kept. [`Engine::judge`] has its steps in order.
 //!
-//! The engine holds index, window and templates in memory. The table of digests is passed to each call: it is in memory or in a file, and
-//! only a file can fail.
+//! The engine holds index, window and templates in memory. The store of the documents is passed to each call.
 
 use std::cmp::Reverse;
 #[cfg(feature = "serve")]
@@ -10,19 +9,18 @@ use std::collections::BinaryHeap;
 use super::{
     compare::{Comparison, Passage, Rule, Side, passages},
     content::Content,
-    digests::{Digests, DigestsMut, Horizon, Known},
-    document::{Document, Documents},
-    key::{Key, OriginKey},
+    document::{Document, Documents, Key, OriginKey},
     keys::PassageIndex,
     options::Options,
-    template::{Template, TemplateChange, TemplateSample, Templates},
+    store::{Horizon, JudgeError, Known, Store},
+    template::{TemplateChange, TemplateSample, Templates},
     thresholds::Thresholds,
     verdict::{Facts, Judgement, Kind, Match, Step, Verdict},
     window::{Representative, Window},
 };
 use crate::{
     fingerprint::{Digest, Fingerprint, Recipe, Signature, similarity},
-    index::{Audit, BlockIndex, Candidate, Index, TableLayout},
+    index::{BlockIndex, Candidate, Index},
     page::{DocId, Timestamp},
 };
 use serde::{Deserialize, Serialize};
@@ -37,20 +35,19 @@ const MOST_COMPARED: usize = 8;
 /// A page whose own content weighs less is thin: fewer than three words.
 const THIN: f64 = 3.0;
 
-/// What a [`Filter`](super::Filter) and a `DurableFilter` have in common: it judges documents in order of arrival and remembers the unique
-/// ones of the window. Both dereference to it, to be asked about the window.
+/// What judges for a [`Filter`](super::Filter): the window and what searches it.
 #[derive(Clone, Debug)]
-pub struct Engine<I = BlockIndex> {
-    index: I,
-    window: Window,
+pub(crate) struct Engine<I = BlockIndex> {
+    pub(super) index: I,
+    pub(super) window: Window,
     thresholds: Thresholds,
-    documents: Documents,
+    pub(super) documents: Documents,
     rule: Rule,
-    templates: Templates,
+    pub(super) templates: Templates,
     /// `None` if pages are not compared by their content.
     passages: Option<PassageIndex>,
     /// The number of the next document.
-    next: DocId,
+    pub(super) next: DocId,
     /// The number of aliases so far.
     aliases: u64,
     equal_limit: usize,
@@ -61,13 +58,32 @@ pub struct Engine<I = BlockIndex> {
     known: Vec<Known>,
 }
 
-/// A judgement, and what it adds to the window and the templates.
+/// A judgement, and what it adds to what is known.
 #[derive(Clone, Debug)]
-pub(crate) struct Change {
+pub struct Change {
     pub(crate) judgement: Judgement,
+    /// The digests by which the document is known from now on.
+    pub(crate) digests: Vec<Digest>,
+    /// Its number among aliases, if it is a duplicate with such digests.
+    pub(crate) alias: Option<u64>,
     /// The document's entry in the window, if it is unique.
     pub(crate) representative: Option<Representative>,
     pub(crate) template: Option<TemplateChange>,
+}
+
+impl Change {
+    /// What a store finds by the digests.
+    pub(crate) fn known(&self, document: &Document) -> Known {
+        let Judgement { id, verdict, facts, .. } = self.judgement;
+        let facts = document.sketch.body.map(|_| facts);
+        Known { id, key: document.key, verdict, alias: self.alias, facts }
+    }
+
+    /// The content of the document, if later ones are compared with it.
+    pub(crate) fn content_of<'a>(&self, document: &'a Document) -> Option<&'a Content> {
+        let is_kept = self.representative.is_some_and(|representative| representative.has_content);
+        document.sketch.content.as_ref().filter(|_| is_kept)
+    }
 }
 
 /// How two pages compare, the later one first.
@@ -120,75 +136,57 @@ impl<I: Index> Engine<I> {
         }
     }
 
+    /// Refuses a document that was made by another recipe.
+    ///
+    /// # Errors
+    /// If it was.
+    pub(super) fn check(&self, document: &Document) -> Result<(), JudgeError> {
+        let is_ours = document.recipe == self.documents.fingerprinter().recipe();
+        if is_ours { Ok(()) } else { Err(JudgeError::Recipe) }
+    }
+
     /// Judges a document and remembers it.
     ///
     /// # Errors
-    /// If the table of digests fails.
-    ///
-    /// # Panics
-    /// If the document was made by another recipe.
-    pub(crate) fn judge<D: DigestsMut>(
+    /// If the store fails.
+    pub(crate) fn judge<S: Store>(
         &mut self,
-        digests: &mut D,
+        store: &mut S,
         document: &Document,
-    ) -> Result<Change, D::Error> {
-        let recipe = self.documents.fingerprinter().recipe();
-        assert!(document.recipe == recipe, "a document is made by the recipe of its filter");
-        self.advance(digests, document.at)?;
-        let Decided { verdict, facts, new } = self.decide(digests, document)?;
-        if !verdict.is_unique() {
-            self.remember_alias(digests, document, &new, verdict, facts)?;
-            return Ok(self.numbered(verdict, facts));
-        }
-        let representative = self.remember_representative(digests, document, new, facts)?;
-        if let Some(content) = self.content_of(document) {
-            digests.keep_content(self.next, content, &document.sketch.keys)?;
-            self.enter_page(self.next, &document.sketch.keys, self.window.pages());
-        }
-        let template = self.learn(document);
-        let change = self.numbered(Verdict::Unique, facts);
-        Ok(Change { representative: Some(representative), template, ..change })
+    ) -> Result<Judgement, S::Error> {
+        self.advance(store, document.at)?;
+        let Decided { verdict, facts, new } = self.decide(store, document)?;
+        let change = match verdict {
+            Verdict::Unique => self.add_representative(document, facts, new),
+            Verdict::Duplicate(_) => self.add_duplicate(verdict, facts, new),
+        };
+        store.remember(document, &change)?;
+        Ok(change.judgement)
     }
 
     /// Judges a document and remembers nothing. The number is that of the next document.
     ///
     /// # Errors
-    /// If the table of digests fails.
+    /// If the store fails.
     #[cfg(feature = "crawl")]
-    pub(crate) fn peek<D: Digests>(
+    pub(crate) fn peek<S: Store>(
         &mut self,
-        digests: &mut D,
+        store: &mut S,
         document: &Document,
-    ) -> Result<Judgement, D::Error> {
+    ) -> Result<Judgement, S::Error> {
         self.at_limit.clear();
-        let Decided { verdict, facts, .. } = self.decide(digests, document)?;
+        let Decided { verdict, facts, .. } = self.decide(store, document)?;
         Ok(Judgement { id: self.next, at: self.window.clock(), verdict, facts })
     }
 
-    /// Gives a number to a document that repeats one outside of the window. Nothing else is remembered of it.
-    ///
-    /// # Errors
-    /// If the table of digests fails.
-    #[cfg(feature = "crawl")]
-    pub(crate) fn repeat<D: DigestsMut>(
-        &mut self,
-        digests: &mut D,
-        at: Timestamp,
-        found: Match,
-        facts: Facts,
-    ) -> Result<Change, D::Error> {
-        self.advance(digests, at)?;
-        Ok(self.numbered(Verdict::Duplicate(found), facts))
-    }
-
     /// Decides whether a document is a duplicate of one in the window.
-    fn decide<D: Digests>(
+    fn decide<S: Store>(
         &mut self,
-        digests: &mut D,
+        store: &mut S,
         document: &Document,
-    ) -> Result<Decided, D::Error> {
+    ) -> Result<Decided, S::Error> {
         if let Some(body) = document.sketch.body
-            && let Some((verdict, facts)) = self.look_up(digests, document.key, body, Step::Body)?
+            && let Some((verdict, facts)) = self.look_up(store, document.key, body, Step::Body)?
         {
             return Ok(Decided { verdict, facts, new: Vec::new() });
         }
@@ -196,13 +194,13 @@ impl<I: Index> Engine<I> {
         let thin = side.as_ref().is_some_and(|side| self.is_thin(document, side));
         let facts = Facts { thin, ..document.facts() };
         if let Some(text) = document.sketch.text.digest.filter(|_| !thin)
-            && let Some((verdict, _)) = self.look_up(digests, document.key, text, Step::Text)?
-            && self.is_the_same_page(digests, document, side.as_ref(), verdict)?
+            && let Some((verdict, _)) = self.look_up(store, document.key, text, Step::Text)?
+            && self.is_the_same_page(store, document, side.as_ref(), verdict)?
         {
             return Ok(Decided { verdict, facts, new: Vec::from_iter(document.sketch.body) });
         }
         let new = document.sketch.body.into_iter().chain(document.sketch.text.digest).collect();
-        let near = if thin { None } else { self.near(digests, document, side.as_ref())? };
+        let near = if thin { None } else { self.near(store, document, side.as_ref())? };
         Ok(Decided { verdict: near.map_or(Verdict::Unique, Verdict::Duplicate), facts, new })
     }
 
@@ -217,19 +215,19 @@ impl<I: Index> Engine<I> {
     }
 
     /// Whether a page with the body text of an earlier one is that page: extraction may have missed the content of both.
-    fn is_the_same_page<D: Digests>(
+    fn is_the_same_page<S: Store>(
         &self,
-        digests: &mut D,
+        store: &mut S,
         document: &Document,
         side: Option<&Side<'_>>,
         verdict: Verdict,
-    ) -> Result<bool, D::Error> {
+    ) -> Result<bool, S::Error> {
         let Some((side, found)) = side.zip(verdict.matched()) else { return Ok(true) };
         let Some(other) = self.window.get(found.of) else { return Ok(true) };
         if document.sketch.origin.is_none() || document.sketch.origin != other.origin {
             return Ok(true);
         }
-        let Some(content) = digests.content(found.of)? else { return Ok(true) };
+        let Some(content) = store.content(found.of)? else { return Ok(true) };
         let compared =
             self.compare(side, document.sketch.origin, &Side::new(&content), other.origin);
         Ok(compared.similarity >= self.rule.similarity)
@@ -272,34 +270,10 @@ impl<I: Index> Engine<I> {
         }
     }
 
-    /// What makes the documents for this filter.
-    #[must_use]
-    pub fn documents(&self) -> Documents {
-        self.documents.clone()
-    }
-
     /// The number of pages in the window, without texts.
     #[cfg(feature = "state")]
     pub(crate) fn pages(&self) -> usize {
         self.window.pages()
-    }
-
-    /// The number of unique documents in the window.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.window.len()
-    }
-
-    /// Whether the window is empty.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The oldest document that later ones may still repeat. The caller can forget what it knows of earlier ones.
-    #[must_use]
-    pub fn oldest(&self) -> DocId {
-        self.window.horizon(self.next)
     }
 
     /// The documents of the window whose signatures differ least from this one, the nearest first, with the bits in which fingerprints and
@@ -317,24 +291,6 @@ impl<I: Index> Engine<I> {
         }
         let sorted = nearest.into_sorted_vec().into_iter();
         sorted.map(|(of_signature, id, distance)| (id, distance, of_signature)).collect()
-    }
-
-    /// How many documents it has judged since its window was begun.
-    #[must_use]
-    pub fn judged(&self) -> u64 {
-        self.next.0 - 1
-    }
-
-    /// The unique documents of the window that have this key, oldest first: versions of one document. Looks at the whole window.
-    #[must_use]
-    pub fn versions(&self, key: Key) -> Vec<DocId> {
-        self.window.iter().filter(|it| it.key == key).map(|it| it.id).collect()
-    }
-
-    /// What the index counted of its own work since the filter was made or opened.
-    #[must_use]
-    pub fn audit(&self) -> Audit {
-        self.index.audit()
     }
 
     /// Adds a sample that an earlier engine has learnt from. They come oldest first, without those that are outdated.
@@ -388,26 +344,30 @@ impl<I: Index> Engine<I> {
     }
 
     /// Moves the clock to a document, and expires what has left the window by then.
-    fn advance<D: DigestsMut>(&mut self, digests: &mut D, at: Timestamp) -> Result<(), D::Error> {
+    pub(super) fn advance<S: Store>(
+        &mut self,
+        store: &mut S,
+        at: Timestamp,
+    ) -> Result<(), S::Error> {
         self.at_limit.clear();
         self.window.advance(at);
         self.window.expire();
         let horizon = self.horizon();
         self.index.expire(horizon.representative);
-        digests.expire(horizon)
+        store.expire(horizon)
     }
 
     /// The verdict that a known digest gives, and the facts of the text known by it.
-    fn look_up<D: Digests>(
+    fn look_up<S: Store>(
         &mut self,
-        digests: &mut D,
+        store: &mut S,
         key: Key,
         digest: Digest,
         step: Step,
-    ) -> Result<Option<(Verdict, Facts)>, D::Error> {
+    ) -> Result<Option<(Verdict, Facts)>, S::Error> {
         let mut known = std::mem::take(&mut self.known);
         known.clear();
-        digests.find(digest, &mut known)?;
+        store.known_by(digest, &mut known)?;
         let horizon = self.horizon();
         let oldest = known
             .iter()
@@ -441,31 +401,31 @@ impl<I: Index> Engine<I> {
 
     /// The page whose content a document repeats. Without content the nearest text that the rule accepts, of equally near ones the oldest:
     /// nearest by signature, or by fingerprint where the rule compares nothing else.
-    fn near<D: Digests>(
+    fn near<S: Store>(
         &mut self,
-        digests: &mut D,
+        store: &mut S,
         document: &Document,
         side: Option<&Side<'_>>,
-    ) -> Result<Option<Match>, D::Error> {
+    ) -> Result<Option<Match>, S::Error> {
         self.candidates.clear();
         if let Some(signature) = self.thresholds.comparable(&document.sketch.text) {
             let radius = self.thresholds.search_radius(document.sketch.text.features);
             self.index.candidates(signature.fingerprint(), radius, &mut self.candidates);
         }
         let best = match side {
-            Some(side) => self.near_by_content(digests, document, side)?,
+            Some(side) => self.near_by_content(store, document, side)?,
             None => None,
         };
         Ok(best.or_else(|| self.near_by_text(document)))
     }
 
     /// The most similar page that a document repeats, of several the oldest.
-    fn near_by_content<D: Digests>(
+    fn near_by_content<S: Store>(
         &self,
-        digests: &mut D,
+        store: &mut S,
         document: &Document,
         side: &Side<'_>,
-    ) -> Result<Option<Match>, D::Error> {
+    ) -> Result<Option<Match>, S::Error> {
         let mut ids: Vec<(DocId, usize)> = self.candidates.iter().map(|it| (it.id, 0)).collect();
         if let Some(passages) = &self.passages {
             let is_known = |id| self.window.still_has(id);
@@ -488,7 +448,7 @@ impl<I: Index> Engine<I> {
             if best.is_some_and(|best| best.similarity >= 1.0 && best.of < id) {
                 continue;
             }
-            let Some(content) = digests.content(id)? else { continue };
+            let Some(content) = store.content(id)? else { continue };
             let earlier = Side::new(&content);
             let compared = self.compare(side, document.sketch.origin, &earlier, other.origin);
             if !compared.repeats(&self.rule) {
@@ -527,12 +487,6 @@ impl<I: Index> Engine<I> {
         let passages =
             passages(&self.rule, [&sides[0], &sides[1]], templates, comparison.is_one_origin);
         Some(ComparedPages { comparison, rule: self.rule, passages })
-    }
-
-    /// The template of an origin, as far as it is known by now.
-    #[must_use]
-    pub fn template(&self, origin: Option<&str>) -> &Template {
-        self.templates.get(origin.map(OriginKey::of))
     }
 
     /// The pages that share a key with a document.
@@ -575,18 +529,15 @@ impl<I: Index> Engine<I> {
         }
     }
 
-    fn remember_representative<D: DigestsMut>(
+    /// Enters a unique document into the window and the indexes.
+    fn add_representative(
         &mut self,
-        digests: &mut D,
         document: &Document,
-        mut known_by: Vec<Digest>,
         facts: Facts,
-    ) -> Result<Representative, D::Error> {
+        mut digests: Vec<Digest>,
+    ) -> Change {
         let id = self.next;
-        let facts = document.sketch.body.map(|_| facts);
-        let known = Known { id, key: document.key, verdict: Verdict::Unique, alias: None, facts };
-        known_by.retain(|digest| !self.at_limit.contains(digest));
-        digests.insert(&known_by, &known)?;
+        digests.retain(|digest| !self.at_limit.contains(digest));
         // A fingerprint that the index refuses is not compared later either, so that a restored window is the same.
         let signature = self
             .thresholds
@@ -601,26 +552,26 @@ impl<I: Index> Engine<I> {
             has_content: self.content_of(document).is_some(),
         };
         self.window.push(&representative);
-        Ok(representative)
+        if representative.has_content {
+            self.enter_page(id, &document.sketch.keys, self.window.pages());
+        }
+        let template = self.learn(document);
+        let judgement = self.numbered(Verdict::Unique, facts);
+        let representative = Some(representative);
+        Change { judgement, digests, alias: None, representative, template }
     }
 
-    /// Enters the digests of a duplicate that were not known yet.
-    fn remember_alias<D: DigestsMut>(
+    /// Counts a duplicate. With digests that were not known yet it becomes an alias.
+    pub(super) fn add_duplicate(
         &mut self,
-        digests: &mut D,
-        document: &Document,
-        known_by: &[Digest],
         verdict: Verdict,
         facts: Facts,
-    ) -> Result<(), D::Error> {
-        if known_by.is_empty() {
-            return Ok(());
-        }
-        let (id, alias) = (self.next, Some(self.aliases));
-        let (key, facts) = (document.key, document.sketch.body.map(|_| facts));
-        digests.insert(known_by, &Known { id, key, verdict, alias, facts })?;
-        self.aliases += 1;
-        Ok(())
+        digests: Vec<Digest>,
+    ) -> Change {
+        let alias = (!digests.is_empty()).then_some(self.aliases);
+        self.aliases += u64::from(alias.is_some());
+        let judgement = self.numbered(verdict, facts);
+        Change { judgement, digests, alias, representative: None, template: None }
     }
 
     /// Learns from a unique page, before it gets its number. Copies teach nothing.
@@ -632,28 +583,15 @@ impl<I: Index> Engine<I> {
     }
 
     /// Gives the document its number.
-    fn numbered(&mut self, verdict: Verdict, facts: Facts) -> Change {
+    fn numbered(&mut self, verdict: Verdict, facts: Facts) -> Judgement {
         let id = self.next;
         self.next = DocId(id.0 + 1);
-        let judgement = Judgement { id, at: self.window.clock(), verdict, facts };
-        Change { judgement, representative: None, template: None }
-    }
-}
-
-impl Engine {
-    /// The layout of the index.
-    #[must_use]
-    pub fn layout(&self) -> &TableLayout {
-        self.index.layout()
+        Judgement { id, at: self.window.clock(), verdict, facts }
     }
 }
 
 #[cfg(test)]
 impl<I: Index> Engine<I> {
-    pub(super) fn index(&self) -> &I {
-        &self.index
-    }
-
     /// The same with another limit of the representatives that are known by one digest.
     pub(crate) fn bounded(mut self, equal_limit: std::num::NonZeroU32) -> Self {
         self.equal_limit = equal_limit.get() as usize;

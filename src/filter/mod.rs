@@ -1,6 +1,7 @@
 //! Decides which earlier document, if any, a new one repeats or nearly repeats.
 //!
-//! Uses [`crate::fingerprint`] and [`crate::index`]. Does no I/O and cannot fail; `DurableFilter` keeps the same window in a file.
+//! Uses [`crate::fingerprint`] and [`crate::index`]. Does no I/O: a [`Filter`] judges over a [`Store`], and [`Memory`] is the one here.
+//! `DurableFilter` is the same filter over a file.
 //!
 //! Judging has four steps, each more expensive than the one before, and the first that decides ends it: the digest of the body, the digest
 //! of the text, the search for candidates, and the comparison with them. The README counts the crawler's check of the URL as a step before
@@ -35,15 +36,14 @@
 
 mod compare;
 mod content;
-mod digests;
 mod document;
 mod engine;
 mod incremental;
-mod key;
 mod keys;
 mod options;
 mod reader;
 mod sketch;
+mod store;
 mod stream;
 mod template;
 mod thresholds;
@@ -53,24 +53,20 @@ mod window;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use std::ops::Deref;
-
 use crate::{
     fingerprint::{HashSeed, Recipe},
+    index::{Audit, Index, TableLayout},
     page::DocId,
 };
 
 pub use compare::{Comparison, Rule, compare};
 pub(crate) use compare::{Part, Passage};
 pub(crate) use content::Content;
-pub(crate) use digests::{Digests, DigestsMut, Horizon, Known, MemoryDigests};
-pub use document::{Document, Documents};
+pub(crate) use document::OriginKey;
+pub use document::{Document, Documents, Key};
 #[cfg(feature = "cli")]
 pub(crate) use engine::ComparedPages;
-pub use engine::Engine;
-pub(crate) use engine::{Change, Position};
-pub use key::Key;
-pub(crate) use key::OriginKey;
+pub(crate) use engine::{Change, Engine, Position};
 pub use options::{
     MemoryError, Mode, Options, OptionsError, Radius, RadiusError, Similarity, SimilarityError,
 };
@@ -78,7 +74,9 @@ pub use options::{
 #[cfg(feature = "cli")]
 pub(crate) use reader::lines_of_blocks;
 pub use sketch::Sketch;
-pub use stream::{Judge, Judged, NearDedup, NearDupExt};
+pub(crate) use store::{Horizon, Known};
+pub use store::{JudgeError, Memory, Store};
+pub use stream::{Judged, NearDedup, NearDupExt};
 pub use template::Template;
 pub(crate) use template::{TemplateChange, TemplateSample};
 pub use thresholds::Thresholds;
@@ -87,26 +85,27 @@ pub use window::WindowOptions;
 #[cfg(feature = "state")]
 pub(crate) use window::{Packed, Representative};
 
-/// The duplicate filter in memory: judges documents in order of arrival, and remembers the unique ones of the window.
+/// The duplicate filter: judges documents in order of arrival, and remembers the unique ones of the window in a store. By default that is
+/// memory.
 ///
 /// ```
 /// use pagesieve::{Filter, Verdict, filter::Options};
 ///
 /// let mut filter = Filter::new(&Options::default())?;
 /// let documents = filter.documents();
-/// filter.judge(&documents.text("a", "The tide is high."));
-/// let judgement = filter.judge(&documents.text("b", "the tide is high!"));
+/// filter.judge(&documents.text("a", "The tide is high."))?;
+/// let judgement = filter.judge(&documents.text("b", "the tide is high!"))?;
 /// assert!(matches!(judgement.verdict, Verdict::Duplicate(found) if found.of.0 == 1));
-/// # Ok::<(), pagesieve::filter::OptionsError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Filter {
+pub struct Filter<S = Memory> {
     pub(crate) engine: Engine,
-    digests: MemoryDigests,
+    pub(crate) store: S,
 }
 
 impl Filter {
-    /// A filter with an empty window. If the options ask for a secret seed, a random one is drawn.
+    /// A filter in memory with an empty window. If the options ask for a secret seed, a random one is drawn.
     ///
     /// # Errors
     /// If the memory of `options` has no room for their window, the system refuses it, or this build lacks a Cargo feature that they need.
@@ -122,35 +121,125 @@ impl Filter {
     pub(crate) fn of_recipe(options: &Options, recipe: Recipe) -> Result<Self, OptionsError> {
         recipe.check()?;
         let engine = Engine::new(options, recipe, options.index_with_digests()?);
-        Ok(Self { engine, digests: MemoryDigests::default() })
-    }
-
-    /// Judges a document and remembers it.
-    ///
-    /// # Panics
-    /// If the document was made for a filter with another recipe.
-    pub fn judge(&mut self, document: &Document) -> Judgement {
-        let Ok(change) = self.engine.judge(&mut self.digests, document);
-        change.judgement
+        Ok(Self { engine, store: Memory::default() })
     }
 
     /// The bytes of memory that it keeps of the content of pages.
     #[must_use]
     pub fn contents_size(&self) -> usize {
-        self.digests.contents_size()
-    }
-
-    /// Removes a representative: from now on nothing repeats it. Returns whether it was in the window.
-    pub fn remove(&mut self, id: DocId) -> bool {
-        self.engine.remove(id)
+        self.store.contents_size
     }
 }
 
-impl Deref for Filter {
-    type Target = Engine;
+impl<S: Store> Filter<S> {
+    /// Judges a document and remembers it. A durable filter does so as part of the open transaction, and begins one if there is none.
+    ///
+    /// # Errors
+    /// If the document was made for a filter with another recipe: nothing has changed then. If the store cannot be read or written, or an
+    /// earlier call failed; memory has no such errors.
+    pub fn judge(&mut self, document: &Document) -> Result<Judgement, S::Error> {
+        self.engine.check(document)?;
+        self.store.attempt(|store| self.engine.judge(store, document))
+    }
 
-    fn deref(&self) -> &Engine {
-        &self.engine
+    /// Judges a document and remembers nothing.
+    ///
+    /// # Errors
+    /// As [`judge`](Self::judge).
+    #[cfg(feature = "crawl")]
+    pub(crate) fn peek(&mut self, document: &Document) -> Result<Judgement, S::Error> {
+        self.engine.check(document)?;
+        self.store.attempt(|store| self.engine.peek(store, document))
+    }
+
+    /// Remembers that a document repeats one that is not in the window, and nothing else of it.
+    ///
+    /// # Errors
+    /// As [`judge`](Self::judge).
+    #[cfg(feature = "crawl")]
+    pub(crate) fn repeat(
+        &mut self,
+        document: &Document,
+        found: Match,
+        facts: Facts,
+    ) -> Result<Judgement, S::Error> {
+        self.store.attempt(|store| {
+            self.engine.advance(store, document.at)?;
+            let verdict = Verdict::Duplicate(found);
+            let change = self.engine.add_duplicate(verdict, facts, Vec::new());
+            store.remember(document, &change)?;
+            Ok(change.judgement)
+        })
+    }
+
+    /// Removes a unique document: from now on nothing repeats it. Returns whether it was in the window.
+    ///
+    /// # Errors
+    /// If the store cannot be written, or an earlier call failed; memory has no such errors.
+    pub fn remove(&mut self, id: DocId) -> Result<bool, S::Error> {
+        self.store.attempt(|store| {
+            let was_there = self.engine.remove(id);
+            if was_there {
+                store.forget(id)?;
+            }
+            Ok(was_there)
+        })
+    }
+}
+
+impl<S> Filter<S> {
+    /// What makes the documents for this filter.
+    #[must_use]
+    pub fn documents(&self) -> Documents {
+        self.engine.documents.clone()
+    }
+
+    /// The number of unique documents in the window.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.engine.window.len()
+    }
+
+    /// Whether the window is empty.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The oldest document that later ones may still repeat. The caller can forget what it knows of earlier ones.
+    #[must_use]
+    pub fn oldest(&self) -> DocId {
+        self.engine.horizon().representative
+    }
+
+    /// How many documents it has judged since its window was begun.
+    #[must_use]
+    pub fn judged(&self) -> u64 {
+        self.engine.next.0 - 1
+    }
+
+    /// The unique documents of the window that have this key, oldest first: versions of one document. Looks at the whole window.
+    #[must_use]
+    pub fn versions(&self, key: Key) -> Vec<DocId> {
+        self.engine.window.iter().filter(|it| it.key == key).map(|it| it.id).collect()
+    }
+
+    /// The template of an origin, as far as it is known by now.
+    #[must_use]
+    pub fn template(&self, origin: Option<&str>) -> &Template {
+        self.engine.templates.get(origin.map(OriginKey::of))
+    }
+
+    /// What the index counted of its own work since the filter was made or opened.
+    #[must_use]
+    pub fn audit(&self) -> Audit {
+        self.engine.index.audit()
+    }
+
+    /// The layout of the index.
+    #[must_use]
+    pub fn layout(&self) -> &TableLayout {
+        self.engine.index.layout()
     }
 }
 

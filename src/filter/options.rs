@@ -20,7 +20,7 @@ pub struct Options {
     pub mode: Mode,
     /// The radius of the index, in bits of the fingerprint: 0 to 11. By default the mode's.
     pub radius: Option<Radius>,
-    /// The seed of the hashes that fingerprints are made of: the key `dedup.seed`.
+    /// The seed of the hashes that fingerprints are made of: `seed` in a configuration.
     pub hash_seed: HashSeedChoice,
     /// How Chinese text is segmented.
     pub segment: Segment,
@@ -254,7 +254,7 @@ pub enum OptionsError {
     Memory(#[from] MemoryError),
     /// The system gives less than the configuration.
     #[error(
-        "cannot allocate the window's index: give the process more memory, or make `dedup.window.entries` smaller"
+        "cannot allocate the window's index: give the process more memory, or make `window.entries` smaller"
     )]
     Refused(#[from] RefusedError),
     /// This build lacks a Cargo feature that they need.
@@ -262,7 +262,7 @@ pub enum OptionsError {
     Recipe(#[from] RecipeError),
 }
 
-/// A window for which `dedup.memory` has no room.
+/// A window for which [`Options::memory`] has no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a window of {} entries at radius {radius} {}; `memory` is {}, which has room for {}",
@@ -270,9 +270,9 @@ pub enum OptionsError {
 )]
 #[non_exhaustive]
 pub struct MemoryError {
-    /// The key `dedup.memory`.
+    /// The option `memory`.
     pub memory: ByteSize,
-    /// The key `dedup.window.entries`.
+    /// The option `window.entries`.
     pub window: u64,
     /// The radius of the index.
     pub radius: u32,

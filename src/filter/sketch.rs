@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{content::Content, key::OriginKey};
+use super::{content::Content, document::OriginKey};
 use crate::fingerprint::{Digest, Sketch as TextSketch};
 
 /// All that is kept of a document to judge later ones, as one value: the digests of its body and its text, the signature of the text, its

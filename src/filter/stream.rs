@@ -1,6 +1,8 @@
 //! The filter as a stage of a stream.
 
 use std::{
+    borrow::BorrowMut,
+    marker::PhantomData,
     pin::Pin,
     task::{Context, Poll},
 };
@@ -10,52 +12,17 @@ use futures_core::Stream;
 use super::{
     Filter,
     document::{Document, Documents},
+    store::{JudgeError, Memory, Store},
     verdict::Judgement,
 };
 
-/// What judges documents: a [`Filter`], a `DurableFilter`, or a `&mut` to one of them.
-pub trait Judge {
-    /// The answer: a [`Judgement`], or a `Result` of one where judging can fail.
-    type Answer;
-
-    /// Judges a document and remembers it.
-    fn judge(&mut self, document: &Document) -> Self::Answer;
-
-    /// Makes documents for it.
-    fn documents(&self) -> Documents;
-}
-
-impl Judge for Filter {
-    type Answer = Judgement;
-
-    fn judge(&mut self, document: &Document) -> Judgement {
-        Self::judge(self, document)
-    }
-
-    fn documents(&self) -> Documents {
-        (**self).documents()
-    }
-}
-
-impl<J: Judge> Judge for &mut J {
-    type Answer = J::Answer;
-
-    fn judge(&mut self, document: &Document) -> J::Answer {
-        (**self).judge(document)
-    }
-
-    fn documents(&self) -> Documents {
-        (**self).documents()
-    }
-}
-
 /// An item of a stream and its judgement.
 #[derive(Clone, Debug)]
-pub struct Judged<T, A = Judgement> {
+pub struct Judged<T, E = JudgeError> {
     /// The item, unchanged.
     pub item: T,
-    /// Whether it repeats an earlier one. A `Result` if the filter is durable.
-    pub judgement: A,
+    /// Whether it repeats an earlier one, or why it could not be judged.
+    pub judgement: Result<Judgement, E>,
 }
 
 /// Adds [`near_dedup`](Self::near_dedup) to every stream.
@@ -69,20 +36,27 @@ pub trait NearDupExt: Stream + Sized {
     /// use pagesieve::{Filter, NearDupExt, filter::Options};
     /// use tokio_stream::StreamExt;
     ///
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), pagesieve::filter::OptionsError> {
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let filter = Filter::new(&Options::default())?;
     /// let pages = tokio_stream::iter([("a", "One text."), ("b", "Another text."), ("c", "one text")]);
-    /// let judged = pages.near_dedup(filter, |documents, (id, text)| documents.text(id, text));
-    /// let unique: Vec<_> = judged.filter(|j| j.judgement.verdict.is_unique()).map(|j| j.item.0).collect().await;
+    /// let mut judged = pages.near_dedup(filter, |documents, (id, text)| documents.text(id, text));
+    /// let mut unique = Vec::new();
+    /// while let Some(judged) = judged.next().await {
+    ///     if judged.judgement?.verdict.is_unique() {
+    ///         unique.push(judged.item.0);
+    ///     }
+    /// }
     /// assert_eq!(unique, ["a", "b"]);
     /// # Ok(()) }
     /// ```
-    fn near_dedup<J, D>(self, filter: J, document: D) -> NearDedup<Self, J, D>
+    fn near_dedup<F, D, S>(self, filter: F, document: D) -> NearDedup<Self, F, D, S>
     where
-        J: Judge,
+        F: BorrowMut<Filter<S>>,
         D: FnMut(&Documents, &Self::Item) -> Document,
+        S: Store,
     {
-        NearDedup { stream: Box::pin(self), documents: filter.documents(), filter, document }
+        let documents = filter.borrow().documents();
+        NearDedup { stream: Box::pin(self), documents, filter, document, store: PhantomData }
     }
 }
 
@@ -90,29 +64,31 @@ impl<S: Stream> NearDupExt for S {}
 
 /// The stream that [`NearDupExt::near_dedup`] returns.
 #[derive(Debug)]
-pub struct NearDedup<S, J, D> {
-    stream: Pin<Box<S>>,
-    filter: J,
+pub struct NearDedup<T, F, D, S = Memory> {
+    stream: Pin<Box<T>>,
+    filter: F,
     documents: Documents,
     document: D,
+    store: PhantomData<fn() -> S>,
 }
 
 /// Neither the filter nor the closure is ever pinned.
-impl<S, J, D> Unpin for NearDedup<S, J, D> {}
+impl<T, F, D, S> Unpin for NearDedup<T, F, D, S> {}
 
-impl<S, J, D> Stream for NearDedup<S, J, D>
+impl<T, F, D, S> Stream for NearDedup<T, F, D, S>
 where
-    S: Stream,
-    J: Judge,
-    D: FnMut(&Documents, &S::Item) -> Document,
+    T: Stream,
+    F: BorrowMut<Filter<S>>,
+    D: FnMut(&Documents, &T::Item) -> Document,
+    S: Store,
 {
-    type Item = Judged<S::Item, J::Answer>;
+    type Item = Judged<T::Item, S::Error>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let Self { stream, filter, documents, document } = self.get_mut();
+        let Self { stream, filter, documents, document, .. } = self.get_mut();
         stream.as_mut().poll_next(context).map(|item| {
             item.map(|item| {
-                let judgement = filter.judge(&document(documents, &item));
+                let judgement = filter.borrow_mut().judge(&document(documents, &item));
                 Judged { item, judgement }
             })
         })

@@ -12,7 +12,7 @@ use std::{
 use super::{
     compare::Rule,
     content::{Content, Feature},
-    key::{Key, OriginKey},
+    document::{Key, OriginKey},
     sketch::Sketch,
 };
 use crate::page::DocId;

@@ -8,7 +8,9 @@ use crate::{
 };
 
 /// Whether a document repeats an earlier one.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Verdict {
     /// Nothing like it is in the window: it now represents its text.
     Unique,
@@ -17,7 +19,8 @@ pub enum Verdict {
 }
 
 /// The unique document that a duplicate repeats, and how nearly.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Match {
     /// The representative.
     pub of: DocId,
@@ -35,8 +38,9 @@ pub struct Match {
 }
 
 /// How a duplicate repeats its match. The numbers are kept in states and never change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Kind {
     /// Body or text are equal.
     Exact = 1,
@@ -47,6 +51,7 @@ pub enum Kind {
 /// The step of the cascade that decided. The numbers are kept in states and never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Step {
     /// The body is known.
     Body = 1,
@@ -57,7 +62,8 @@ pub enum Step {
 }
 
 /// Facts about a document's text. A document with a known body gets the facts of the text known by that body.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Facts {
     /// The fingerprint; `None` for a text without words.
     pub fingerprint: Option<Fingerprint>,
@@ -72,7 +78,8 @@ pub struct Facts {
 }
 
 /// The outcome of a judgement.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Judgement {
     /// The number that the document got.
     pub id: DocId,

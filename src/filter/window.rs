@@ -13,8 +13,8 @@ use std::{collections::BTreeSet, num::NonZeroU64, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use super::{
+    document::{Key, OriginKey},
     incremental::IncrementalQueue,
-    key::{Key, OriginKey},
 };
 use crate::{
     fingerprint::Signature,

@@ -2,6 +2,8 @@
 
 use std::{borrow::Cow, fmt, str};
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
 /// Bytes of a text in which scripts are counted, and bytes passed to statistics, which are expensive.
 const SAMPLE: usize = 2048;
 const STATISTICS_SAMPLE: usize = 512;
@@ -55,6 +57,19 @@ impl Lang {
     pub fn as_str(&self) -> &str {
         let len = if self.0[2] == 0 { 2 } else { 3 };
         str::from_utf8(&self.0[..len]).expect("ASCII letters are UTF-8")
+    }
+}
+
+impl Serialize for Lang {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for Lang {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let tag = String::deserialize(deserializer)?;
+        Self::new(&tag).ok_or_else(|| D::Error::custom("no language tag"))
     }
 }
 

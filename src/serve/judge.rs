@@ -183,10 +183,10 @@ pub(super) fn explain(pair: &[Prepared], options: &Options) -> Option<Explanatio
     let window = WindowOptions { entries: 2.try_into().ok()?, age: None };
     let recipe = a.document.recipe;
     let mut filter = Filter::of_recipe(&Options { window, ..options.clone() }, recipe).ok()?;
-    filter.judge(&a.document);
+    filter.judge(&a.document).ok()?;
     // They may have the same id, and are compared all the same.
     let second = b.document.clone().with_key(a.document.key.other());
-    let judged = filter.judge(&second);
+    let judged = filter.judge(&second).ok()?;
     let of = judged.verdict.matched().map(|_| a.document.id());
     let [a_sketch, b_sketch] = [a, b].map(|side| side.document.sketch());
     let none = Template::default();
@@ -219,7 +219,7 @@ pub(super) fn lookup(
 ) -> Result<String, StateError> {
     let judged = filter.peek(&document.document)?;
     let of = judged.verdict.matched().map(|found| filter.id_of(found.of)).transpose()?;
-    let mut near = filter.nearest(document.document.sketch().text.signature, limit);
+    let mut near = filter.engine.nearest(document.document.sketch().text.signature, limit);
     // A short text has no signature, but may be that of a document.
     if let Some(found) = judged.verdict.matched().filter(|found| found.kind == Kind::Exact)
         && limit > 0

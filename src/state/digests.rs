@@ -9,11 +9,11 @@ use hashbrown::HashTable;
 
 use super::{
     State, StateError,
-    documents::{COLUMNS, Entered, read_document},
+    documents::{COLUMNS, read_document},
     signed, unsigned,
 };
 use crate::{
-    filter::{Content, Digests, DigestsMut, Horizon, Judgement, Key, Known},
+    filter::{Horizon, Judgement, Key, Known},
     fingerprint::Digest,
     page::DocId,
 };
@@ -26,7 +26,7 @@ const MARK_EVERY: u64 = 1 << 8;
 const ENTRY: usize = 24;
 const NO_ALIAS: u64 = u64::MAX;
 
-/// The known digests, and what the current document adds.
+/// The known digests.
 #[derive(Debug)]
 pub(crate) struct DigestIndex {
     representatives: Table,
@@ -38,8 +38,6 @@ pub(crate) struct DigestIndex {
     latest: DocId,
     /// What was entered since the last commit.
     pending: Vec<u8>,
-    /// What the row of the current document has to say.
-    entered: Option<Entered>,
 }
 
 /// A set of pairs of digest and document.
@@ -119,7 +117,6 @@ impl DigestIndex {
             left: (oldest, oldest),
             latest: DocId(0),
             pending: Vec::new(),
-            entered: None,
         };
         state.for_each_digest(|document, alias, beginning| {
             if document >= oldest {
@@ -156,16 +153,29 @@ impl DigestIndex {
     ///
     /// # Errors
     /// If SQLite fails or a row is damaged.
-    #[cfg(feature = "crawl")]
-    pub(super) fn verified(&self, state: &State, digest: Digest) -> Result<Vec<DocId>, StateError> {
+    pub(super) fn find(&self, state: &State, digest: Digest) -> Result<Vec<Known>, StateError> {
         let known = self.candidates(digest).into_iter();
-        let known = known.map(|document| Ok(state.known(document, digest)?.map(|known| known.id)));
-        known.filter_map(Result::transpose).collect()
+        known.filter_map(|document| state.known(document, digest).transpose()).collect()
     }
 
-    /// What the row of the document that was just judged has to say of its digests.
-    pub(super) fn take_entered(&mut self) -> Option<Entered> {
-        self.entered.take()
+    /// Enters a document under each of these digests; `alias` is its number among aliases.
+    pub(super) fn insert(&mut self, digests: &[Digest], document: DocId, alias: Option<u64>) {
+        for digest in digests {
+            let beginning = beginning(*digest);
+            self.enter(document, alias, beginning);
+            for word in [document.0, alias.unwrap_or(NO_ALIAS), beginning] {
+                self.pending.extend(word.to_le_bytes());
+            }
+        }
+    }
+
+    /// Announces what will not be matched again.
+    pub(super) fn expire(&mut self, horizon: Horizon) {
+        self.left.0 = horizon.representative;
+        let has_left = |(alias, _): &mut (u64, _)| *alias <= horizon.alias;
+        while let Some((_, document)) = self.marks.pop_front_if(has_left) {
+            self.left.1 = document;
+        }
     }
 
     /// Writes what was entered, and drops what is before `horizon`.
@@ -189,13 +199,6 @@ impl DigestIndex {
         let tables = [&self.representatives, &self.aliases];
         tables.iter().flat_map(|table| &table.parts).map(HashTable::len).sum()
     }
-}
-
-/// The index, and the rows of documents that it leads to.
-#[derive(Debug)]
-pub(crate) struct DigestTable<'a> {
-    pub(super) state: &'a State,
-    pub(super) index: &'a mut DigestIndex,
 }
 
 impl State {
@@ -254,58 +257,5 @@ impl State {
                 Ok(())
             },
         )
-    }
-}
-
-impl Digests for DigestTable<'_> {
-    type Error = StateError;
-
-    fn find(&mut self, digest: Digest, out: &mut Vec<Known>) -> Result<(), StateError> {
-        for document in self.index.candidates(digest) {
-            out.extend(self.state.known(document, digest)?);
-        }
-        Ok(())
-    }
-
-    fn content(&mut self, id: DocId) -> Result<Option<Content>, StateError> {
-        self.state.content(id)
-    }
-}
-
-impl DigestsMut for DigestTable<'_> {
-    fn insert(&mut self, digests: &[Digest], known: &Known) -> Result<(), StateError> {
-        let mut all = Vec::new();
-        for digest in digests {
-            all.extend(digest.0);
-            let beginning = beginning(*digest);
-            self.index.enter(known.id, known.alias, beginning);
-            write_entry(&mut self.index.pending, known.id, known.alias, beginning);
-        }
-        self.index.entered = Some(Entered { digests: all, alias: known.alias, key: known.key });
-        Ok(())
-    }
-
-    fn keep_content(
-        &mut self,
-        id: DocId,
-        content: &Content,
-        keys: &[u64],
-    ) -> Result<(), StateError> {
-        self.state.keep_content(id, content, keys)
-    }
-
-    fn expire(&mut self, horizon: Horizon) -> Result<(), StateError> {
-        let DigestIndex { marks, left, .. } = &mut *self.index;
-        left.0 = horizon.representative;
-        while let Some((_, document)) = marks.pop_front_if(|(alias, _)| *alias <= horizon.alias) {
-            left.1 = document;
-        }
-        Ok(())
-    }
-}
-
-fn write_entry(out: &mut Vec<u8>, document: DocId, alias: Option<u64>, beginning: u64) {
-    for word in [document.0, alias.unwrap_or(NO_ALIAS), beginning] {
-        out.extend(word.to_le_bytes());
     }
 }

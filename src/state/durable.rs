@@ -6,13 +6,14 @@
 //! How the texts are fingerprinted is recorded when the state is created, and never changed later. What is kept of the content of
 //! pages, and the samples that the templates of origins are learnt from, are kept so that the next filter knows them too.
 
-use std::{ops::Deref, path::Path};
+use std::path::Path;
 
 use rusqlite::Row;
 
 use super::{
     State, StateError,
-    digests::{DigestIndex, DigestTable},
+    digests::DigestIndex,
+    documents::Entered,
     signatures::{Restored, SignatureLog},
     signed, unsigned,
 };
@@ -20,8 +21,8 @@ use super::{
 use crate::fingerprint::Segment;
 use crate::{
     filter::{
-        Change, Content, Document, Documents, Engine, Facts, Judge, Judgement, Key, Match, Options,
-        OptionsError, OriginKey, Position, TemplateChange, TemplateSample,
+        Change, Content, Document, Engine, Filter, Horizon, Judgement, Key, Known, Options,
+        OptionsError, OriginKey, Position, Store, TemplateChange, TemplateSample,
     },
     fingerprint::{Digest, HashSeed, HashSeedChoice, Recipe},
     index::Index,
@@ -33,7 +34,7 @@ const KIND: &str = "filter";
 
 /// A duplicate filter that keeps its window in a file and continues where it stood when the file is opened again.
 ///
-/// It judges as [`Filter`](crate::Filter) does. What was judged since the last [`commit`](Self::commit) is forgotten if the process ends
+/// It judges as a filter in memory does. What was judged since the last [`commit`](Self::commit) is forgotten if the process ends
 /// before the next one. After an error, or a [`rollback`](Self::rollback), memory and file may differ: from then on every call returns an
 /// error, and the file must be opened again.
 ///
@@ -55,10 +56,12 @@ const KIND: &str = "filter";
 /// assert_eq!(filter.id_of(found.of)?, "a");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+pub type DurableFilter = Filter<Durable>;
+
+/// The store in a file.
 #[derive(Debug)]
-pub struct DurableFilter {
+pub struct Durable {
     pub(super) state: State,
-    engine: Engine,
     digests: DigestIndex,
     log: SignatureLog,
     kept: Kept,
@@ -84,7 +87,7 @@ enum Transaction {
     Failed,
 }
 
-impl DurableFilter {
+impl Filter<Durable> {
     /// Opens the filter in this file, or creates the file, readable by its owner only: it holds the seed of the fingerprints.
     ///
     /// A new file gets the seed that the options name, or a random one. An existing one keeps its seed.
@@ -108,8 +111,8 @@ impl DurableFilter {
         if is_begun && state.meta::<String>("kind")?.as_deref() != Some(KIND) {
             return Err(StateError::Kind);
         }
-        let mut filter = Self::new(state, options, Kept::Window, new_hash_seed, report)?;
-        filter.state.set_meta("kind", KIND)?;
+        let mut filter = Self::restored(state, options, Kept::Window, new_hash_seed, report)?;
+        filter.state().set_meta("kind", KIND)?;
         filter.commit()?;
         Ok(filter)
     }
@@ -120,10 +123,10 @@ impl DurableFilter {
         options: &Options,
         report: impl FnMut(Restored),
     ) -> Result<Self, StateError> {
-        Self::new(state, options, Kept::All, HashSeed::random, report)
+        Self::restored(state, options, Kept::All, HashSeed::random, report)
     }
 
-    fn new(
+    fn restored(
         state: State,
         options: &Options,
         kept: Kept,
@@ -141,69 +144,8 @@ impl DurableFilter {
         state.begin()?;
         RecordedRecipe::write(&state, recipe)?;
         let (log, digests) = state.restore(&mut engine, report)?;
-        Ok(Self { state, engine, digests, log, kept, transaction: Transaction::Open })
-    }
-
-    /// Judges a document and remembers it, as part of the open transaction. Begins one if there is none.
-    ///
-    /// # Errors
-    /// If the file cannot be read or written, or an earlier call failed.
-    ///
-    /// # Panics
-    /// If the document was made for a filter with another recipe.
-    pub fn judge(&mut self, document: &Document) -> Result<Judgement, StateError> {
-        self.attempt(|this| {
-            let mut digests = DigestTable { state: &this.state, index: &mut this.digests };
-            let change = this.engine.judge(&mut digests, document)?;
-            this.record(&document.id, &change)?;
-            Ok(change.judgement)
-        })
-    }
-
-    /// Judges a document and remembers nothing.
-    ///
-    /// # Errors
-    /// As [`judge`](Self::judge).
-    #[cfg(feature = "serve")]
-    pub(crate) fn peek(&mut self, document: &Document) -> Result<Judgement, StateError> {
-        self.attempt(|this| {
-            let mut digests = DigestTable { state: &this.state, index: &mut this.digests };
-            this.engine.peek(&mut digests, document)
-        })
-    }
-
-    /// Remembers that a document repeats one that is not in the window, as part of the open transaction, and nothing else of it.
-    ///
-    /// # Errors
-    /// As [`judge`](Self::judge).
-    #[cfg(feature = "crawl")]
-    pub(crate) fn repeat(
-        &mut self,
-        document: &Document,
-        found: Match,
-        facts: Facts,
-    ) -> Result<Judgement, StateError> {
-        self.attempt(|this| {
-            let mut digests = DigestTable { state: &this.state, index: &mut this.digests };
-            let change = this.engine.repeat(&mut digests, document.at, found, facts)?;
-            this.record(&document.id, &change)?;
-            Ok(change.judgement)
-        })
-    }
-
-    /// Removes a unique document, as part of the open transaction: from now on nothing repeats it. Returns whether it was in the window.
-    ///
-    /// # Errors
-    /// As [`judge`](Self::judge).
-    pub fn remove(&mut self, id: DocId) -> Result<bool, StateError> {
-        self.attempt(|this| {
-            let was_there = this.engine.remove(id);
-            if was_there {
-                this.log.remove(&this.state, id)?;
-                this.state.drop_document(id)?;
-            }
-            Ok(was_there)
-        })
+        let transaction = Transaction::Open;
+        Ok(Self { engine, store: Durable { state, digests, log, kept, transaction } })
     }
 
     /// Takes a unique document out of the window, as part of the open transaction: from now on nothing repeats it, and its row stays.
@@ -212,10 +154,10 @@ impl DurableFilter {
     /// As [`judge`](Self::judge).
     #[cfg(feature = "crawl")]
     pub(crate) fn release(&mut self, id: DocId) -> Result<(), StateError> {
-        self.attempt(|this| {
-            if this.engine.remove(id) {
-                this.log.remove(&this.state, id)?;
-                this.state.drop_article(id)?;
+        self.store.attempt(|store| {
+            if self.engine.remove(id) {
+                store.log.remove(&store.state, id)?;
+                store.state.drop_article(id)?;
             }
             Ok(())
         })
@@ -226,18 +168,18 @@ impl DurableFilter {
     /// # Errors
     /// If the file cannot be written, for instance because the disk is full, or an earlier call failed.
     pub fn commit(&mut self) -> Result<(), StateError> {
-        self.attempt(|this| {
-            let horizon = this.engine.horizon().representative;
-            this.log.commit(&this.state, horizon)?;
-            this.digests.commit(&this.state, horizon)?;
-            this.state.set_json("position", &this.engine.position())?;
-            this.state.drop_contents(horizon)?;
-            if this.kept == Kept::Window {
-                this.state.drop_documents(horizon)?;
+        self.store.attempt(|store| {
+            let horizon = self.engine.horizon().representative;
+            store.log.commit(&store.state, horizon)?;
+            store.digests.commit(&store.state, horizon)?;
+            store.state.set_json("position", &self.engine.position())?;
+            store.state.drop_contents(horizon)?;
+            if store.kept == Kept::Window {
+                store.state.drop_documents(horizon)?;
             }
-            this.state.commit()
+            store.state.commit()
         })?;
-        self.transaction = Transaction::Closed;
+        self.store.transaction = Transaction::Closed;
         Ok(())
     }
 
@@ -246,8 +188,8 @@ impl DurableFilter {
     /// # Errors
     /// If the file cannot be written.
     pub fn rollback(&mut self) -> Result<(), StateError> {
-        self.transaction = Transaction::Failed;
-        self.state.rollback()
+        self.store.transaction = Transaction::Failed;
+        self.state().rollback()
     }
 
     /// The id of a document in the window, such as a match.
@@ -255,10 +197,10 @@ impl DurableFilter {
     /// # Errors
     /// If the file cannot be read, there is no such document, or an earlier call failed.
     pub fn id_of(&self, id: DocId) -> Result<String, StateError> {
-        if self.transaction == Transaction::Failed {
+        if self.store.transaction == Transaction::Failed {
             return Err(StateError::RolledBack);
         }
-        self.state.name_of(id)
+        self.state().name_of(id)
     }
 
     /// Notes that the text of a document is that of an earlier one with the same body, if that text is kept.
@@ -271,12 +213,14 @@ impl DurableFilter {
         document: DocId,
         body: Digest,
     ) -> Result<(), StateError> {
-        self.state.keep_text_of(document, &self.digests.verified(&self.state, body)?)
+        let known = self.store.digests.find(self.state(), body)?;
+        let known: Vec<_> = known.into_iter().map(|known| known.id).collect();
+        self.state().keep_text_of(document, &known)
     }
 
     /// The state, in whose open transaction the caller can read and write other tables.
     pub(crate) fn state(&self) -> &State {
-        &self.state
+        &self.store.state
     }
 
     /// Begins a transaction, unless one is open.
@@ -284,10 +228,55 @@ impl DurableFilter {
     /// # Errors
     /// If SQLite fails, or an earlier call failed.
     pub(crate) fn begin(&mut self) -> Result<(), StateError> {
-        self.attempt(|_| Ok(()))
+        self.store.attempt(|_| Ok(()))
+    }
+}
+
+#[expect(private_interfaces, reason = "only this crate calls its methods")]
+impl Store for Durable {
+    type Error = StateError;
+
+    fn known_by(&mut self, digest: Digest, found: &mut Vec<Known>) -> Result<(), StateError> {
+        found.extend(self.digests.find(&self.state, digest)?);
+        Ok(())
     }
 
-    /// Does something in the open transaction. If it fails, so does everything after it.
+    fn content(&mut self, id: DocId) -> Result<Option<Content>, StateError> {
+        self.state.content(id)
+    }
+
+    fn remember(&mut self, document: &Document, change: &Change) -> Result<(), StateError> {
+        let Change { judgement, digests, alias, representative, template } = change;
+        self.digests.insert(digests, judgement.id, *alias);
+        let is_known = representative.is_some() || alias.is_some();
+        let entered = is_known.then(|| Entered {
+            digests: digests.iter().flat_map(|digest| digest.0).collect(),
+            alias: *alias,
+            key: document.key,
+        });
+        self.state.add_document(&document.id, judgement, entered.as_ref())?;
+        if let Some(content) = change.content_of(document) {
+            self.state.keep_content(judgement.id, content, &document.sketch.keys)?;
+        }
+        if let Some(representative) = representative {
+            self.log.push(&self.state, representative)?;
+        }
+        if let Some(template) = template {
+            self.state.keep_sample(template)?;
+        }
+        Ok(())
+    }
+
+    fn forget(&mut self, id: DocId) -> Result<(), StateError> {
+        self.log.remove(&self.state, id)?;
+        self.state.drop_document(id)
+    }
+
+    fn expire(&mut self, horizon: Horizon) -> Result<(), StateError> {
+        self.digests.expire(horizon);
+        Ok(())
+    }
+
     fn attempt<T>(
         &mut self,
         action: impl FnOnce(&mut Self) -> Result<T, StateError>,
@@ -304,49 +293,12 @@ impl DurableFilter {
         self.transaction = Transaction::Open;
         Ok(done)
     }
-
-    /// Writes what a judgement changes, beside the digests.
-    fn record(&mut self, id: &str, change: &Change) -> Result<(), StateError> {
-        let entered = self.digests.take_entered();
-        self.state.add_document(id, &change.judgement, entered.as_ref())?;
-        if let Some(representative) = &change.representative {
-            self.log.push(&self.state, representative)?;
-        }
-        if let Some(template) = &change.template {
-            self.state.keep_sample(template)?;
-        }
-        Ok(())
-    }
-}
-
-impl Deref for DurableFilter {
-    type Target = Engine;
-
-    fn deref(&self) -> &Engine {
-        &self.engine
-    }
-}
-
-impl Judge for DurableFilter {
-    type Answer = Result<Judgement, StateError>;
-
-    fn judge(&mut self, document: &Document) -> Self::Answer {
-        Self::judge(self, document)
-    }
-
-    fn documents(&self) -> Documents {
-        self.engine.documents()
-    }
 }
 
 /// The window of a state as of its last commit. It is only read.
 #[cfg(feature = "crawl")]
 #[derive(Debug)]
-pub(crate) struct PastWindow {
-    state: State,
-    engine: Engine,
-    digests: DigestIndex,
-}
+pub(crate) struct PastWindow(DurableFilter);
 
 #[cfg(feature = "crawl")]
 impl PastWindow {
@@ -362,8 +314,10 @@ impl PastWindow {
             return Err(StateError::Recipe(difference));
         }
         let mut engine = Engine::new(&options, recipe, options.index()?);
-        let (_, digests) = state.restore(&mut engine, drop)?;
-        Ok(Self { state, engine, digests })
+        let (log, digests) = state.restore(&mut engine, drop)?;
+        let (kept, transaction) = (Kept::All, Transaction::Closed);
+        let store = Durable { state, digests, log, kept, transaction };
+        Ok(Self(DurableFilter { engine, store }))
     }
 
     /// How a document repeats one of the window, and the id of that one, if it does.
@@ -374,10 +328,10 @@ impl PastWindow {
         &mut self,
         document: &Document,
     ) -> Result<Option<(Judgement, String)>, StateError> {
-        let mut digests = DigestTable { state: &self.state, index: &mut self.digests };
-        let judgement = self.engine.peek(&mut digests, document)?;
+        // Nothing can be written, so there is no transaction.
+        let judgement = self.0.engine.peek(&mut self.0.store, document)?;
         let matched = judgement.verdict.matched();
-        let of = matched.map(|found| self.state.name_of(found.of)).transpose()?;
+        let of = matched.map(|found| self.0.id_of(found.of)).transpose()?;
         Ok(of.map(|of| (judgement, of)))
     }
 }
@@ -418,7 +372,7 @@ const fn assert_send<T: Send>() {}
 const _: () = assert_send::<DurableFilter>();
 
 #[cfg(test)]
-impl DurableFilter {
+impl Filter<Durable> {
     /// A filter over a state of its own, with bounds for tests.
     pub(super) fn for_tests(
         state: State,
@@ -429,14 +383,15 @@ impl DurableFilter {
         let (recipe, index) = (this.documents().fingerprinter().recipe(), options.index().unwrap());
         let index = index.with_equal_limit(equal_limit);
         this.engine = Engine::new(options, recipe, index).bounded(equal_limit);
-        (this.log, this.digests) = this.state.restore(&mut this.engine, drop).unwrap();
+        let Durable { state, digests, log, .. } = &mut this.store;
+        (*log, *digests) = state.restore(&mut this.engine, drop).unwrap();
         this
     }
 
     /// The state, with everything committed. The clock may have moved since the last document.
     pub(super) fn into_state(mut self) -> State {
         self.commit().unwrap();
-        self.state
+        self.store.state
     }
 }
 

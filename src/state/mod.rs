@@ -47,11 +47,11 @@ use rusqlite::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::filter::OptionsError;
+use crate::filter::{JudgeError, OptionsError};
 
 #[cfg(feature = "crawl")]
 pub(crate) use durable::PastWindow;
-pub use durable::{Difference, DurableFilter};
+pub use durable::{Difference, Durable, DurableFilter};
 #[cfg(feature = "cli")]
 pub(crate) use open::VERSION as LAYOUT;
 pub(crate) use open::{WriteLock, refuse_without_checksums};
@@ -149,6 +149,9 @@ pub enum StateError {
     /// The window has no room in the memory that it is given.
     #[error("cannot build the index")]
     Memory(#[from] OptionsError),
+    /// The document cannot be judged. Nothing has changed.
+    #[error(transparent)]
+    Judge(#[from] JudgeError),
     /// An earlier call failed, or the transaction was rolled back: memory and file may differ.
     #[error("an earlier change to the state was lost: open it again")]
     RolledBack,

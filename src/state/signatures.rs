@@ -67,7 +67,7 @@ impl SignatureLog {
         })?;
         if all > 0 {
             let seconds = began.elapsed().as_secs_f64();
-            tracing::info!(entries = engine.len(), seconds, "the window is restored");
+            tracing::info!(entries = read, seconds, "the window is restored");
         }
         Ok(log)
     }

@@ -25,7 +25,7 @@ fn document(filter: &Filter, url: &str, html: &str) -> Document {
 
 fn judge(filter: &mut Filter, url: &str, html: &str) -> Judgement {
     let document = document(filter, url, html);
-    filter.judge(&document)
+    filter.judge(&document).unwrap()
 }
 
 /// Words unlike those of any other name.
@@ -354,7 +354,7 @@ fn repeat(pages: [&dyn Fn(&Filter) -> Document; 2]) -> bool {
 
 fn repeat_in(mut filter: Filter, pages: [&dyn Fn(&Filter) -> Document; 2]) -> bool {
     let pages = pages.map(|page| page(&filter));
-    let [first, second] = pages.map(|page| filter.judge(&page).verdict);
+    let [first, second] = pages.map(|page| filter.judge(&page).unwrap().verdict);
     assert!(first.is_unique());
     !second.is_unique()
 }

@@ -210,7 +210,7 @@ fn read_one_page() {
     let mut judge = |body: Vec<u8>| {
         let page = Page { url: "http://example.org/dir/".parse().ok(), body, ..Page::default() };
         let (document, _) = documents.page(&extractor, &page);
-        filter.judge(&document);
+        filter.judge(&document).unwrap();
     };
     judge(page("ordinary"));
     let body = page(&name);

@@ -33,8 +33,8 @@ async fn items_come_out_in_order_with_their_judgements() {
     let ((), judged) = tokio::join!(sent, judged.collect::<Vec<_>>());
     let matched = |found: &pagesieve::filter::Match| (found.of, found.step);
     let found: Vec<_> = judged
-        .iter()
-        .map(|judged| (judged.item.0, judged.judgement.verdict.matched().map(matched)))
+        .into_iter()
+        .map(|judged| (judged.item.0, judged.judgement.unwrap().verdict.matched().map(matched)))
         .collect();
     let expected: Vec<_> = PAGES.iter().map(|page| page.0).zip(MATCHES).collect();
     assert_eq!(found, expected);
@@ -48,7 +48,10 @@ async fn a_borrowed_filter_goes_on_from_stream_to_stream() {
             tokio_stream::iter(half).near_dedup(&mut filter, |it, page| document(it, page));
         let judged: Vec<_> = judged.collect().await;
         assert_eq!(
-            judged.iter().filter(|judged| judged.judgement.verdict.is_unique()).count(),
+            judged
+                .into_iter()
+                .filter(|judged| judged.judgement.unwrap().verdict.is_unique())
+                .count(),
             uniques
         );
     }

@@ -202,9 +202,9 @@ fn judge(
             run.past.restore_template(&mut filter.engine, &a)?;
         }
     }
-    filter.judge(&a);
-    let compared = filter.compare_pages([&b, &a]);
-    let judgement = filter.judge(&b);
+    filter.judge(&a)?;
+    let compared = filter.engine.compare_pages([&b, &a]);
+    let judgement = filter.judge(&b)?;
     let verdict = judgement.verdict;
     let is_exact = verdict.matched().is_some_and(|found| found.kind == Kind::Exact);
     let is_duplicate = |side: &Side| side.judged.is_some_and(|(_, found)| !found.is_unique());

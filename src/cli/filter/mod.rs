@@ -349,7 +349,7 @@ fn run_in_memory(
         if let Some(found) = job.find_against(&document)? {
             return write_line(out, &found.line(&document));
         }
-        let judgement = filter.judge(&document.document);
+        let judgement = filter.judge(&document.document)?;
         ids.expire(filter.oldest());
         if judgement.verdict.is_unique() {
             ids.push(judgement.id, document.document.id());

@@ -622,7 +622,7 @@ impl Recorder {
         self.state().set_json("worked", &self.worked())?;
         self.keep_learnt()?;
         let state = self.filter.state();
-        if self.builder.is_due(self.filter.position().next) {
+        if self.builder.is_due(self.filter.engine.position().next) {
             self.builder.catch_up(state)?;
         }
         self.builder.save(state)?;

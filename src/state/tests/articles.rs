@@ -77,7 +77,7 @@ fn pages_are_judged_over_a_state_as_in_memory() {
             }
             let (document, _) = free.documents().page(&extractor, &page);
             let document = document.with_time(Timestamp(number));
-            let expected = free.judge(&document);
+            let expected = free.judge(&document).unwrap();
             assert_eq!(
                 filter.judge(&document).unwrap(),
                 expected,

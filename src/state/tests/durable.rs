@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{super::*, VERSION};
 use crate::{
-    filter::{Document, Documents, Filter, Key, Options, WindowOptions},
+    filter::{Document, Documents, Filter, JudgeError, Key, Options, WindowOptions},
     fingerprint::{Digest, HashSeed, HashSeedChoice, Recipe, Signature, Sketch},
     page::{DocId, Timestamp},
 };
@@ -56,12 +56,12 @@ fn a_window_that_is_closed_and_opened_again_judges_as_one_that_stayed_open() {
         if number % 7 == 0 {
             let id = DocId(number - number % 300);
             let was_there = filter.remove(id).unwrap();
-            assert_eq!(was_there, free.remove(id), "document {id}");
+            assert_eq!(was_there, free.remove(id).unwrap(), "document {id}");
             assert_eq!(filter.versions(Key(id.0)), free.versions(Key(id.0)));
             removed += u32::from(was_there);
         }
         let subject = Document { id: number.to_string(), ..subject(number) };
-        let expected = free.judge(&subject);
+        let expected = free.judge(&subject).unwrap();
         let found = filter.judge(&subject).unwrap();
         assert_eq!(found, expected, "document {number}");
         if let Some(matched) = found.verdict.matched() {
@@ -135,7 +135,7 @@ fn after_a_rollback_every_call_is_an_error_until_the_file_is_opened_again() {
     filter.judge(&subject(8)).unwrap();
     filter.rollback().unwrap();
     every_call_fails(&mut filter);
-    let mut filter = durable(filter.state, &options(100));
+    let mut filter = durable(filter.store.state, &options(100));
     assert_eq!(filter.judge(&subject(12)).unwrap().id, DocId(2));
 }
 
@@ -145,8 +145,8 @@ fn after_a_statement_that_failed_every_call_is_an_error() {
     filter.judge(&subject(4)).unwrap();
     // The number of the next document is taken.
     let sql = "INSERT INTO documents SELECT 2, name, title, at, stored, kind, step, match, distance, \
-               signature_distance, fingerprint, chars, features, lang, payload, asked, shared, thin, digests, alias, key FROM documents";
-    assert_eq!(filter.state.db.execute(sql, []).unwrap(), 1);
+               signature_distance, fingerprint, chars, features, lang, payload, asked, similarity, thin, digests, alias, key FROM documents";
+    assert_eq!(filter.store.state.db.execute(sql, []).unwrap(), 1);
     assert!(matches!(filter.judge(&subject(8)), Err(StateError::Database(_))));
     every_call_fails(&mut filter);
 }
@@ -156,7 +156,7 @@ fn a_transaction_that_was_lost_is_noticed() {
     let mut filter = durable(State::in_memory().unwrap(), &options(100));
     filter.judge(&subject(4)).unwrap();
     // As SQLite does by itself after some errors.
-    filter.state.db.execute_batch("ROLLBACK").unwrap();
+    filter.store.state.db.execute_batch("ROLLBACK").unwrap();
     every_call_fails(&mut filter);
 }
 
@@ -176,6 +176,15 @@ fn a_document_whose_key_is_not_the_hash_of_its_id_is_still_known_by_its_key() {
     filter.judge(&version(b"one")).unwrap();
     let mut filter = durable(filter.into_state(), &options);
     assert!(filter.judge(&version(b"two")).unwrap().verdict.is_unique());
+}
+
+#[test]
+fn a_document_made_by_another_recipe_is_refused_and_nothing_else() {
+    let mut filter = durable(State::in_memory().unwrap(), &options(100));
+    let foreign = Documents::new(Recipe { hash_seed: HashSeed(7), ..Recipe::default() }, false);
+    let refused = filter.judge(&foreign.text("a", "A text."));
+    assert!(matches!(refused, Err(StateError::Judge(JudgeError::Recipe))));
+    assert_eq!(filter.judge(&subject(4)).unwrap().id, DocId(1));
 }
 
 #[test]

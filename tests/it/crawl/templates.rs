@@ -1,6 +1,5 @@
 //! Sites whose pages share more text than they have of their own.
 
-
 use super::site::{Site, decisions, field, text};
 use crate::{
     cli::{pagesieve, stdout},

@@ -1,18 +1,19 @@
-//! The digests of bodies and texts by which the filter recognises exact duplicates.
+//! Where the filter keeps the documents that it knows: what a store does, and the store in memory.
 
-use std::{convert::Infallible, iter};
+use std::iter;
 
 use super::{
     content::Content,
+    document::{Document, Key},
+    engine::Change,
     incremental::{IncrementalMap, IncrementalQueue},
-    key::Key,
     verdict::{Facts, Kind, Match, Step, Verdict},
 };
 use crate::{fingerprint::Digest, page::DocId};
 
 /// A document that is known by the digest of its body or of its text.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Known {
+pub struct Known {
     /// Its number.
     pub(crate) id: DocId,
     /// Its key.
@@ -47,69 +48,85 @@ impl Known {
 
 /// What has left the window, by number of the document and by number of the alias.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Horizon {
+pub struct Horizon {
     /// The oldest representative that may still be matched.
     pub(crate) representative: DocId,
     /// The oldest alias that may still be matched.
     pub(crate) alias: u64,
 }
 
-/// The tables of known digests and of sketches. The engine looks up digests, and decides which entries are still in the window.
-pub(crate) trait Digests {
-    /// Why the tables could not be read or written; [`Infallible`] in memory.
-    type Error: std::error::Error;
+/// Where a [`Filter`](super::Filter) keeps the documents that later ones may repeat: [`Memory`], or a file. The filter decides what is
+/// remembered and when it leaves; a store keeps it and finds it again. Only this crate implements it.
+#[expect(private_interfaces, reason = "only this crate calls its methods")]
+pub trait Store: Sized {
+    /// Why a document could not be judged.
+    type Error: std::error::Error + From<JudgeError>;
 
-    /// Appends to `out` every document entered under this digest. Documents beyond the horizon may be among them.
+    /// Appends to `found` every document that was remembered under this digest. Some of them may have left the window.
     ///
     /// # Errors
-    /// If the table cannot be read.
-    fn find(&mut self, digest: Digest, out: &mut Vec<Known>) -> Result<(), Self::Error>;
+    /// If the store cannot be read.
+    fn known_by(&mut self, digest: Digest, found: &mut Vec<Known>) -> Result<(), Self::Error>;
 
     /// The content of a page in the window.
     ///
     /// # Errors
-    /// If the table cannot be read.
+    /// If the store cannot be read.
     fn content(&mut self, id: DocId) -> Result<Option<Content>, Self::Error>;
+
+    /// Remembers a document that was judged. Its number is larger than those before; so is that of an alias.
+    ///
+    /// # Errors
+    /// If the store cannot be written.
+    fn remember(&mut self, document: &Document, change: &Change) -> Result<(), Self::Error>;
+
+    /// Forgets a unique document that was taken out of the window.
+    ///
+    /// # Errors
+    /// If the store cannot be written.
+    fn forget(&mut self, id: DocId) -> Result<(), Self::Error>;
+
+    /// Announces what will not be matched again. The store may drop it at any later time.
+    ///
+    /// # Errors
+    /// If the store cannot be written.
+    fn expire(&mut self, horizon: Horizon) -> Result<(), Self::Error>;
+
+    /// Does something that belongs together. A store with transactions does it in the open one, and refuses all that follows if it fails.
+    ///
+    /// # Errors
+    /// As `action`, or if an earlier one failed.
+    fn attempt<T>(
+        &mut self,
+        action: impl FnOnce(&mut Self) -> Result<T, Self::Error>,
+    ) -> Result<T, Self::Error> {
+        action(self)
+    }
 }
 
-/// The tables of a filter that remembers what it judges.
-pub(crate) trait DigestsMut: Digests {
-    /// Enters a document under each of these digests. Ids grow from call to call, as do the numbers of aliases.
-    ///
-    /// # Errors
-    /// If the table cannot be written.
-    fn insert(&mut self, digests: &[Digest], known: &Known) -> Result<(), Self::Error>;
-
-    /// Keeps the content of a page, and the keys under which it is entered in the index. Ids grow from call to call.
-    ///
-    /// # Errors
-    /// If the table cannot be written.
-    fn keep_content(
-        &mut self,
-        id: DocId,
-        content: &Content,
-        keys: &[u64],
-    ) -> Result<(), Self::Error>;
-
-    /// Announces what will not be matched again. The table may drop it at any later time.
-    ///
-    /// # Errors
-    /// If the table cannot be written.
-    fn expire(&mut self, horizon: Horizon) -> Result<(), Self::Error>;
+/// A document that cannot be judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum JudgeError {
+    /// It was made by another recipe than the filter's: another seed, for instance.
+    #[error(
+        "the document was made by another recipe than the filter's: make it with the filter's `documents()`"
+    )]
+    Recipe,
 }
 
 /// Documents that leave at a time: many more than arrive.
 const AT_ONCE: usize = 64;
 
-/// The tables in memory, and what the sketches take. A representative takes up to 72 bytes, an alias 104, 32 more if it has a body, and each of
-/// its digests but the first 46 more.
+/// The store in memory. A representative takes up to 72 bytes, an alias 104, 32 more if it has a body, and each of its digests but the first
+/// 46 more; the content of a page comes on top.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct MemoryDigests {
+pub struct Memory {
     representatives: Ledger<()>,
     aliases: Ledger<Alias>,
     contents: IncrementalQueue<(DocId, Box<[u8]>)>,
     /// Bytes of the contents.
-    contents_size: usize,
+    pub(super) contents_size: usize,
 }
 
 /// What is known of an alias besides.
@@ -119,53 +136,60 @@ struct Alias {
     matched: Match,
 }
 
-impl MemoryDigests {
-    /// Bytes of memory that the sketches of pages take.
-    pub(crate) fn contents_size(&self) -> usize {
-        self.contents_size
-    }
-}
-
-impl Digests for MemoryDigests {
-    type Error = Infallible;
-
-    fn find(&mut self, digest: Digest, out: &mut Vec<Known>) -> Result<(), Infallible> {
-        let representatives = self.representatives.find(digest);
-        out.extend(
-            representatives.map(|record| self.representatives.known(record, Verdict::Unique, None)),
-        );
-        out.extend(self.aliases.find(digest).map(|record| {
-            let Alias { number, matched } = record.more;
-            self.aliases.known(record, Verdict::Duplicate(matched), Some(number))
-        }));
-        Ok(())
-    }
-
-    fn content(&mut self, id: DocId) -> Result<Option<Content>, Infallible> {
-        let found = self.contents.find(&id, |(id, _)| *id);
-        Ok(found.and_then(|(_, packed)| Content::from_bytes(packed)))
-    }
-}
-
-impl DigestsMut for MemoryDigests {
-    fn insert(&mut self, digests: &[Digest], known: &Known) -> Result<(), Infallible> {
+impl Memory {
+    /// Enters a document under each of these digests.
+    pub(crate) fn insert(&mut self, digests: &[Digest], known: &Known) {
         match (known.alias, known.verdict) {
             (Some(number), Verdict::Duplicate(matched)) => {
                 self.aliases.push(digests, known, Alias { number, matched });
             }
             _ => self.representatives.push(digests, known, ()),
         }
-        Ok(())
     }
 
-    fn keep_content(&mut self, id: DocId, content: &Content, _: &[u64]) -> Result<(), Infallible> {
+    /// Keeps the content of a page. Ids grow from call to call.
+    pub(crate) fn keep_content(&mut self, id: DocId, content: &Content) {
         let packed = content.to_bytes().into_boxed_slice();
         self.contents_size += size_of::<(DocId, Box<[u8]>)>() + packed.len();
         self.contents.push((id, packed));
+    }
+}
+
+#[expect(private_interfaces, reason = "only this crate calls its methods")]
+impl Store for Memory {
+    type Error = JudgeError;
+
+    fn known_by(&mut self, digest: Digest, found: &mut Vec<Known>) -> Result<(), JudgeError> {
+        let representatives = self.representatives.find(digest);
+        found.extend(
+            representatives.map(|record| self.representatives.known(record, Verdict::Unique, None)),
+        );
+        found.extend(self.aliases.find(digest).map(|record| {
+            let Alias { number, matched } = record.more;
+            self.aliases.known(record, Verdict::Duplicate(matched), Some(number))
+        }));
         Ok(())
     }
 
-    fn expire(&mut self, horizon: Horizon) -> Result<(), Infallible> {
+    fn content(&mut self, id: DocId) -> Result<Option<Content>, JudgeError> {
+        let found = self.contents.find(&id, |(id, _)| *id);
+        Ok(found.and_then(|(_, packed)| Content::from_bytes(packed)))
+    }
+
+    fn remember(&mut self, document: &Document, change: &Change) -> Result<(), JudgeError> {
+        self.insert(&change.digests, &change.known(document));
+        if let Some(content) = change.content_of(document) {
+            self.keep_content(change.judgement.id, content);
+        }
+        Ok(())
+    }
+
+    /// What it knows of the document leaves with the window.
+    fn forget(&mut self, _: DocId) -> Result<(), JudgeError> {
+        Ok(())
+    }
+
+    fn expire(&mut self, horizon: Horizon) -> Result<(), JudgeError> {
         for _ in 0..AT_ONCE {
             let is_past = |(id, _): &mut (DocId, _)| *id < horizon.representative;
             let Some((_, packed)) = self.contents.pop_if(is_past) else { break };
@@ -303,7 +327,7 @@ fn ordinal(count: usize) -> u32 {
 }
 
 #[cfg(test)]
-impl MemoryDigests {
+impl Memory {
     /// How many digests of representatives and of aliases are kept.
     pub(super) fn counts(&self) -> (usize, usize) {
         fn count<M>(ledger: &Ledger<M>) -> usize {
