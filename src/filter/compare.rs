@@ -18,71 +18,14 @@ use std::{collections::HashSet, ops::Range};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    content::{
-        Block, Content, Feature, PASSAGE, Place, feature_of_target, feature_of_title, sampled,
+    rule::Rule,
+    sketch::{
+        Block, Content, Feature, PASSAGE, Place, Sketch, feature_of_target, feature_of_title,
+        sampled,
     },
-    sketch::Sketch,
     template::{Frequencies, Template},
 };
 use crate::fingerprint::similarity;
-
-/// The numbers of the measure. Weights are in words. `cargo bench --bench measure -- fit` fits them, and prints how much each matters.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Rule {
-    /// From this similarity on one page repeats the other.
-    pub similarity: f64,
-    /// What two pages must share at least.
-    pub shared: f64,
-    /// The weight of a character of a script without spaces.
-    pub character: f64,
-    /// The weight of a word in a block of links.
-    pub link: f64,
-    /// The weight of a word of prose around the body text.
-    pub around: f64,
-    /// The weight of a target that only one of the pages links to.
-    pub target: f64,
-    /// The weight of one title: all words of one are in the other.
-    pub title: f64,
-    /// The words that a title must have in common with another one to be one with it.
-    pub title_words: f64,
-    /// The weight of a word of the title that only one has.
-    pub title_word: f64,
-    /// What a block that `d` of `n` other pages of the site have weighs: `(1 - d / (n + site))^fade`.
-    pub site: f64,
-    /// The exponent of that.
-    pub fade: i32,
-    /// How many times more what only one has matters if the titles differ.
-    pub other_title: f64,
-    /// How much what only one has matters across origins.
-    pub across: f64,
-    /// Across origins, the tokens of a run that counts.
-    pub run: usize,
-    /// The share of what is common that the element of the article holds.
-    pub enclosing: f64,
-}
-
-impl Default for Rule {
-    fn default() -> Self {
-        Self {
-            similarity: 0.73,
-            shared: 8.0,
-            character: 0.6,
-            link: 0.2,
-            around: 0.1,
-            target: 8.0,
-            title: 30.0,
-            title_words: 3.0,
-            title_word: 2.0,
-            site: 4.0,
-            fade: 8,
-            other_title: 8.0,
-            across: 0.37,
-            run: 12,
-            enclosing: 0.9,
-        }
-    }
-}
 
 /// What two pages have in common and apart. Weights are in words; of two figures, the later page's comes first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -564,7 +507,7 @@ mod tests {
 
     use super::{
         super::{
-            content::{Place, Token, tests::any_content},
+            sketch::{Place, Token, tests::any_content},
             template::Template,
         },
         *,

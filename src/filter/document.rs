@@ -1,14 +1,11 @@
-//! What the filter judges, the hashes by which it knows documents and origins, and how a document is made from a text or a page.
+//! What the filter judges, and how it is made from a text or a page.
 
-use std::{num::NonZeroU64, sync::Arc};
-
-use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 use super::{
-    content::Content,
     keys::Keys,
     reader::{self, Read},
-    sketch::Sketch,
+    sketch::{Content, Key, OriginKey, Sketch},
     verdict::Facts,
 };
 #[cfg(feature = "html")]
@@ -20,46 +17,6 @@ use crate::{
     fingerprint::{Digest, Fingerprinter, Recipe, Sketch as TextSketch},
     page::{Lang, Outline, Timestamp, language},
 };
-
-/// Identifies a document across its versions: the hash of its URL or of the caller's id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Key(pub u64);
-
-impl Key {
-    /// The key of a URL or of any other id: its XXH3 hash.
-    #[must_use]
-    pub fn of(id: &str) -> Self {
-        Self(xxhash_rust::xxh3::xxh3_64(id.as_bytes()))
-    }
-
-    /// Another one.
-    #[cfg(feature = "cli")]
-    pub(crate) fn other(self) -> Self {
-        Self(!self.0)
-    }
-}
-
-/// Identifies an origin, whose pages may share a template: the hash of its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub(crate) struct OriginKey(NonZeroU64);
-
-impl OriginKey {
-    /// The key of this name. Crawls use the host with its port.
-    pub(crate) fn of(name: &str) -> Self {
-        let hash = xxhash_rust::xxh3::xxh3_64(name.as_bytes());
-        Self(NonZeroU64::new(hash).unwrap_or(NonZeroU64::MIN))
-    }
-
-    /// The key with this number, which is not 0.
-    pub(crate) fn new(number: u64) -> Option<Self> {
-        NonZeroU64::new(number).map(Self)
-    }
-
-    /// Its number.
-    pub(crate) fn get(self) -> u64 {
-        self.0.get()
-    }
-}
 
 /// A document to be judged. [`Documents`] makes them.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,12 +7,13 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::{
-    compare::{Comparison, Passage, Rule, Side, passages},
-    content::Content,
-    document::{Document, Documents, Key, OriginKey},
+    compare::{Comparison, Passage, Side, passages},
+    document::{Document, Documents},
     keys::PassageIndex,
     options::Options,
-    store::{Horizon, JudgeError, Known, Store},
+    rule::Rule,
+    sketch::{Content, Key, OriginKey},
+    store::{Change, Horizon, JudgeError, Known, Store},
     template::{TemplateChange, TemplateSample, Templates},
     thresholds::Thresholds,
     verdict::{Facts, Judgement, Kind, Match, Step, Verdict},
@@ -56,34 +57,6 @@ pub(crate) struct Engine<I = BlockIndex> {
     // Buffers, kept for their memory.
     candidates: Vec<Candidate>,
     known: Vec<Known>,
-}
-
-/// A judgement, and what it adds to what is known.
-#[derive(Clone, Debug)]
-pub struct Change {
-    pub(crate) judgement: Judgement,
-    /// The digests by which the document is known from now on.
-    pub(crate) digests: Vec<Digest>,
-    /// Its number among aliases, if it is a duplicate with such digests.
-    pub(crate) alias: Option<u64>,
-    /// The document's entry in the window, if it is unique.
-    pub(crate) representative: Option<Representative>,
-    pub(crate) template: Option<TemplateChange>,
-}
-
-impl Change {
-    /// What a store finds by the digests.
-    pub(crate) fn known(&self, document: &Document) -> Known {
-        let Judgement { id, verdict, facts, .. } = self.judgement;
-        let facts = document.sketch.body.map(|_| facts);
-        Known { id, key: document.key, verdict, alias: self.alias, facts }
-    }
-
-    /// The content of the document, if later ones are compared with it.
-    pub(crate) fn content_of<'a>(&self, document: &'a Document) -> Option<&'a Content> {
-        let is_kept = self.representative.is_some_and(|representative| representative.has_content);
-        document.sketch.content.as_ref().filter(|_| is_kept)
-    }
 }
 
 /// How two pages compare, the later one first.

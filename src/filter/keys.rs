@@ -13,7 +13,7 @@
 
 use std::collections::HashMap;
 
-use super::{content::PASSAGE, incremental::IncrementalMap};
+use super::{sketch::PASSAGE, window::IncrementalMap};
 use crate::page::DocId;
 
 /// The number of keys of its body text under which a page is entered, and of its other prose.

@@ -27,24 +27,23 @@
 //! | file | what it does |
 //! |---|---|
 //! | `reader.rs` | reads the outline of a page |
-//! | `content.rs`, `sketch.rs` | what is kept of a page, and of a document |
+//! | `sketch.rs` | what is kept of a document, and what a page shows |
 //! | `keys.rs` | finds earlier pages that share a passage |
-//! | `compare.rs` | what two pages have in common and apart: the measure, with all its numbers |
+//! | `compare.rs` | what two pages have in common and apart: the measure |
+//! | `rule.rs` | the numbers of the measure |
 //! | `template.rs` | how common the parts of a page are on its origin |
 //! | `thresholds.rs` | which texts count as near |
 //! | `engine.rs` | the judgement, step by step |
 
 mod compare;
-mod content;
 mod document;
 mod engine;
-mod incremental;
 mod keys;
 mod options;
 mod reader;
+mod rule;
 mod sketch;
 mod store;
-mod stream;
 mod template;
 mod thresholds;
 mod verdict;
@@ -53,30 +52,37 @@ mod window;
 #[cfg(test)]
 pub(crate) mod tests;
 
+use std::{
+    borrow::BorrowMut,
+    marker::PhantomData,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use futures_core::Stream;
+
 use crate::{
     fingerprint::{HashSeed, Recipe},
     index::{Audit, Index, TableLayout},
     page::DocId,
 };
 
-pub use compare::{Comparison, Rule, compare};
+pub use compare::{Comparison, compare};
 pub(crate) use compare::{Part, Passage};
-pub(crate) use content::Content;
-pub(crate) use document::OriginKey;
-pub use document::{Document, Documents, Key};
+pub use document::{Document, Documents};
 #[cfg(feature = "cli")]
 pub(crate) use engine::ComparedPages;
-pub(crate) use engine::{Change, Engine, Position};
-pub use options::{
-    MemoryError, Mode, Options, OptionsError, Radius, RadiusError, Similarity, SimilarityError,
-};
+pub(crate) use engine::{Engine, Position};
+pub use options::{MemoryError, Mode, Options, OptionsError, Radius, RadiusError};
 
 #[cfg(feature = "cli")]
 pub(crate) use reader::lines_of_blocks;
-pub use sketch::Sketch;
+pub use rule::{Rule, Similarity, SimilarityError};
+pub(crate) use sketch::{Content, OriginKey};
+pub use sketch::{Key, Sketch};
+pub use store::Change;
 pub(crate) use store::{Horizon, Known};
 pub use store::{JudgeError, Memory, Store};
-pub use stream::{Judged, NearDedup, NearDupExt};
 pub use template::Template;
 pub(crate) use template::{TemplateChange, TemplateSample};
 pub use thresholds::Thresholds;
@@ -247,3 +253,86 @@ impl<S> Filter<S> {
 const fn assert_send<T: Send>() {}
 const _: () = assert_send::<Filter>();
 const _: () = assert_send::<Documents>();
+
+/// An item of a stream and its judgement.
+#[derive(Clone, Debug)]
+pub struct Judged<T, E = JudgeError> {
+    /// The item, unchanged.
+    pub item: T,
+    /// Whether it repeats an earlier one, or why it could not be judged.
+    pub judgement: Result<Judgement, E>,
+}
+
+/// Adds [`near_dedup`](Self::near_dedup) to every stream.
+pub trait NearDupExt: Stream + Sized {
+    /// Judges every item in order. Nothing is dropped: what to do with a duplicate is the caller's choice.
+    ///
+    /// `filter` is a [`Filter`], a `DurableFilter` or a `&mut` to one; `document` makes a document of an item, with the
+    /// filter's [`Documents`]. Fingerprinting is the expensive part: an earlier stage of the stream can do it on several threads.
+    ///
+    /// ```
+    /// use pagesieve::{Filter, NearDupExt, filter::Options};
+    /// use tokio_stream::StreamExt;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let filter = Filter::new(&Options::default())?;
+    /// let pages = tokio_stream::iter([("a", "One text."), ("b", "Another text."), ("c", "one text")]);
+    /// let mut judged = pages.near_dedup(filter, |documents, (id, text)| documents.text(id, text));
+    /// let mut unique = Vec::new();
+    /// while let Some(judged) = judged.next().await {
+    ///     if judged.judgement?.verdict.is_unique() {
+    ///         unique.push(judged.item.0);
+    ///     }
+    /// }
+    /// assert_eq!(unique, ["a", "b"]);
+    /// # Ok(()) }
+    /// ```
+    fn near_dedup<F, D, S>(self, filter: F, document: D) -> NearDedup<Self, F, D, S>
+    where
+        F: BorrowMut<Filter<S>>,
+        D: FnMut(&Documents, &Self::Item) -> Document,
+        S: Store,
+    {
+        let documents = filter.borrow().documents();
+        NearDedup { stream: Box::pin(self), documents, filter, document, store: PhantomData }
+    }
+}
+
+impl<S: Stream> NearDupExt for S {}
+
+/// The stream that [`NearDupExt::near_dedup`] returns.
+#[derive(Debug)]
+pub struct NearDedup<T, F, D, S = Memory> {
+    stream: Pin<Box<T>>,
+    filter: F,
+    documents: Documents,
+    document: D,
+    store: PhantomData<fn() -> S>,
+}
+
+/// Neither the filter nor the closure is ever pinned.
+impl<T, F, D, S> Unpin for NearDedup<T, F, D, S> {}
+
+impl<T, F, D, S> Stream for NearDedup<T, F, D, S>
+where
+    T: Stream,
+    F: BorrowMut<Filter<S>>,
+    D: FnMut(&Documents, &T::Item) -> Document,
+    S: Store,
+{
+    type Item = Judged<T::Item, S::Error>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let Self { stream, filter, documents, document, .. } = self.get_mut();
+        stream.as_mut().poll_next(context).map(|item| {
+            item.map(|item| {
+                let judgement = filter.borrow_mut().judge(&document(documents, &item));
+                Judged { item, judgement }
+            })
+        })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.stream.size_hint()
+    }
+}

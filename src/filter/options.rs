@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 
-use super::{compare::Rule, window::WindowOptions};
+use super::{rule::Rule, window::WindowOptions};
 use crate::{
     fingerprint::{HashSeed, HashSeedChoice, Recipe, RecipeError, Segment},
     index::{BlockIndex, MAX_RADIUS, RefusedError, TableLayout},
@@ -72,53 +72,6 @@ pub struct Radius(u32);
 #[error("radius {0} is too large: write 0 to {MAX_RADIUS}")]
 #[non_exhaustive]
 pub struct RadiusError(pub u32);
-
-/// How similar two pages must be to count as one: above 0 and at most 1, and nothing else.
-///
-/// ```
-/// use pagesieve::filter::Similarity;
-///
-/// assert_eq!(Similarity::try_from(0.9).map(Similarity::get), Ok(0.9));
-/// assert!(Similarity::try_from(90.0).unwrap_err().to_string().starts_with("similarity 90 is out of range"));
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[serde(try_from = "f64")]
-pub struct Similarity(f64);
-
-/// A similarity that no two pages have, or that all have.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[error("similarity {0} is out of range: write a number above 0 and at most 1, such as 0.9")]
-#[non_exhaustive]
-pub struct SimilarityError(pub f64);
-
-/// It is a number.
-impl Eq for Similarity {}
-
-impl Similarity {
-    /// From 0 to 1.
-    #[must_use]
-    pub fn get(self) -> f64 {
-        self.0
-    }
-}
-
-impl Default for Similarity {
-    fn default() -> Self {
-        Self(Rule::default().similarity)
-    }
-}
-
-impl TryFrom<f64> for Similarity {
-    type Error = SimilarityError;
-
-    fn try_from(similarity: f64) -> Result<Self, SimilarityError> {
-        if similarity > 0.0 && similarity <= 1.0 {
-            Ok(Self(similarity))
-        } else {
-            Err(SimilarityError(similarity))
-        }
-    }
-}
 
 /// What a representative takes in the window.
 const BYTES_PER_REPRESENTATIVE: u64 = 72;

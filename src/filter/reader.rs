@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::{
-    content::{Block, Content, PASSAGE, Place, Sample, Tail, TitleWord, Token, sampled},
     keys::{BottomK, Keys, KeysBuilder},
+    sketch::{Block, Content, PASSAGE, Place, Sample, Tail, TitleWord, Token, sampled},
 };
 use crate::{
     fingerprint::{Class, Fingerprinter, Sketch as TextSketch},

@@ -1,9 +1,15 @@
-//! All that is kept of a document to judge later ones.
+//! All that is kept of a document to judge later ones: digests, signature, origin, and of a page what it shows: a byte for each word, the blocks
+//! that hold the words, its title, and where its links lead.
+//!
+//! Five words in a row, at one byte each, tell passages apart as well as their text does, in a fifth of the room. Of a long page the first
+//! words are kept, and a sample of the passages after them: those with the smallest hashes (bottom-k: Broder, "On the resemblance and
+//! containment of documents", 1997). `reader.rs` makes it of an outline.
+
+use std::{num::NonZeroU64, ops::Range};
 
 use serde::{Deserialize, Serialize};
 
-use super::{content::Content, document::OriginKey};
-use crate::fingerprint::{Digest, Sketch as TextSketch};
+use crate::fingerprint::{Class, Digest, Sketch as TextSketch};
 
 /// All that is kept of a document to judge later ones, as one value: the digests of its body and its text, the signature of the text, its
 /// origin, and of a page what it shows and the keys by which it is found.
@@ -71,5 +77,335 @@ impl Sketch {
         let (sketch, rest) = postcard::take_from_bytes::<Self>(bytes).ok()?;
         let is_sound = sketch.content.as_ref().is_none_or(Content::is_sound);
         (version == VERSION && rest.is_empty() && is_sound).then_some(sketch)
+    }
+}
+
+/// Identifies a document across its versions: the hash of its URL or of the caller's id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Key(pub u64);
+
+impl Key {
+    /// The key of a URL or of any other id: its XXH3 hash.
+    #[must_use]
+    pub fn of(id: &str) -> Self {
+        Self(xxhash_rust::xxh3::xxh3_64(id.as_bytes()))
+    }
+
+    /// Another one.
+    #[cfg(feature = "cli")]
+    pub(crate) fn other(self) -> Self {
+        Self(!self.0)
+    }
+}
+
+/// Identifies an origin, whose pages may share a template: the hash of its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub(crate) struct OriginKey(NonZeroU64);
+
+impl OriginKey {
+    /// The key of this name. Crawls use the host with its port.
+    pub(crate) fn of(name: &str) -> Self {
+        let hash = xxhash_rust::xxh3::xxh3_64(name.as_bytes());
+        Self(NonZeroU64::new(hash).unwrap_or(NonZeroU64::MIN))
+    }
+
+    /// The key with this number, which is not 0.
+    pub(crate) fn new(number: u64) -> Option<Self> {
+        NonZeroU64::new(number).map(Self)
+    }
+
+    /// Its number.
+    pub(crate) fn get(self) -> u64 {
+        self.0.get()
+    }
+}
+
+/// The tokens of a passage.
+pub(super) const PASSAGE: usize = 5;
+
+/// A word, a number, a sign, or a character where a script has no spaces, as a byte: its class, and as many bits of its hash as fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct Token(pub(super) u8);
+
+impl Token {
+    /// From here on characters.
+    const CHARACTERS: u8 = 128;
+
+    pub(super) fn of(class: Class, hash: u64) -> Self {
+        // The high bits: keys are made of the whole hash.
+        let hash = (hash >> 57) as u8;
+        Self(if class == Class::Character { hash | Self::CHARACTERS } else { hash })
+    }
+
+    /// Whether it is a character of a script without spaces.
+    pub(super) fn is_character(self) -> bool {
+        self.0 >= Self::CHARACTERS
+    }
+}
+
+/// Where a block stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Place {
+    /// In the body text.
+    Body,
+    /// In the body text, and most of it is links.
+    Links,
+    /// Around the body text: prose that extraction left out.
+    Around,
+}
+
+impl Place {
+    pub(super) fn is_body(self) -> bool {
+        self != Self::Around
+    }
+}
+
+/// Text without a block in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Block {
+    /// How many tokens it has.
+    pub(super) len: u16,
+    pub(super) place: Place,
+    /// How many elements hold both it and the block before it. The page does not count, nor does an element with a single block.
+    pub(super) shared: u8,
+    /// Part of a hash of all its words: short blocks of other words may have the same bytes.
+    #[serde(with = "postcard::fixint::le")]
+    pub(super) hash: u16,
+}
+
+/// The smallest of many hashes, and up to where all are known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Sample<H> {
+    /// In order, none twice.
+    pub(super) hashes: Vec<H>,
+    /// Larger ones are not known; `None` if all are.
+    pub(super) bound: Option<H>,
+}
+
+impl<H> Default for Sample<H> {
+    fn default() -> Self {
+        Self { hashes: Vec::new(), bound: None }
+    }
+}
+
+impl<H: Copy + Ord> Sample<H> {
+    /// At most `most` of these, which are in order, none twice.
+    pub(super) fn of(mut hashes: Vec<H>, most: usize) -> Self {
+        let bound = (hashes.len() > most).then(|| hashes[most - 1]);
+        hashes.truncate(most);
+        Self { hashes, bound }
+    }
+
+    pub(super) fn has(&self, hash: H) -> bool {
+        self.hashes.binary_search(&hash).is_ok()
+    }
+
+    /// Those up to a bound.
+    pub(super) fn up_to(&self, bound: Option<H>) -> &[H] {
+        let end = |bound| self.hashes.partition_point(|hash| *hash <= bound);
+        &self.hashes[..bound.map_or(self.hashes.len(), end)]
+    }
+
+    /// Up to where the hashes of both are known; `None` if all are.
+    pub(super) fn common_bound(&self, other: &Self) -> Option<H> {
+        self.bound.into_iter().chain(other.bound).min()
+    }
+
+    fn is_sound(&self) -> bool {
+        self.hashes.is_sorted_by(|a, b| a < b)
+            && self.bound.is_none_or(|bound| self.hashes.last() == Some(&bound))
+    }
+}
+
+/// The body text of a long page after what is kept of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Tail {
+    /// How many words and signs, and how many characters of scripts without spaces.
+    pub(super) words: u32,
+    pub(super) characters: u32,
+    /// The hashes of its passages.
+    pub(super) passages: Sample<u32>,
+}
+
+/// A word of a title.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct TitleWord {
+    pub(super) hash: u16,
+    pub(super) is_character: bool,
+}
+
+/// What is kept of a page's content.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Content {
+    pub(super) tokens: Vec<Token>,
+    /// In page order. Together they have the tokens.
+    pub(super) blocks: Vec<Block>,
+    pub(super) tail: Tail,
+    /// Those of title and first heading, in order, none twice.
+    pub(super) title: Vec<TitleWord>,
+    /// Where the links of the body text lead, and others of the content.
+    pub(super) targets: [Sample<u16>; 2],
+}
+
+/// A part of a page by which the template of its origin is learnt: the hash of a block, of a word of the title, or of a target.
+pub(crate) type Feature = u32;
+
+impl Content {
+    /// Where the tokens of each block are.
+    pub(super) fn ranges(&self) -> impl Iterator<Item = Range<usize>> {
+        let mut start = 0;
+        self.blocks.iter().map(move |block| {
+            let range = start..start + usize::from(block.len);
+            start = range.end;
+            range
+        })
+    }
+
+    /// The feature of each block.
+    pub(super) fn block_features(&self) -> impl Iterator<Item = Feature> {
+        let mut bytes = Vec::new();
+        self.blocks.iter().zip(self.ranges()).map(move |(block, range)| {
+            bytes.clear();
+            bytes.extend(block.hash.to_le_bytes());
+            bytes.extend(self.tokens[range].iter().map(|token| token.0));
+            half(xxhash_rust::xxh3::xxh3_64(&bytes))
+        })
+    }
+
+    /// All features, in order, none twice.
+    pub(crate) fn features(&self) -> Vec<Feature> {
+        let titles = self.title.iter().map(|word| feature_of_title(word.hash));
+        let targets =
+            self.targets.iter().flat_map(|it| &it.hashes).map(|&it| feature_of_target(it));
+        let mut all: Vec<_> = self.block_features().chain(titles).chain(targets).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// The passage from each token on, as a number: equal for equal bytes only.
+    pub(super) fn passages(&self) -> impl Iterator<Item = u64> {
+        let number = |tokens: &[Token]| {
+            tokens.iter().fold(0, |number, token| number << 8 | u64::from(token.0))
+        };
+        self.tokens.windows(PASSAGE).map(number)
+    }
+
+    /// As bytes, for a file.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        postcard::to_allocvec(self).expect("memory takes all bytes")
+    }
+
+    /// What these bytes hold; `None` if they are damaged.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (content, rest) = postcard::take_from_bytes::<Self>(bytes).ok()?;
+        (rest.is_empty() && content.is_sound()).then_some(content)
+    }
+
+    /// Whether its parts fit together, as those of a page do.
+    pub(super) fn is_sound(&self) -> bool {
+        let tokens: usize = self.blocks.iter().map(|block| usize::from(block.len)).sum();
+        tokens == self.tokens.len()
+            && self.title.is_sorted_by(|a, b| a < b)
+            && self.targets.iter().all(Sample::is_sound)
+            && self.tail.passages.is_sound()
+    }
+}
+
+/// The hash by which a passage of the tail is sampled, given at least its tokens in the lowest bytes.
+pub(super) fn sampled(tokens: u64) -> u32 {
+    half(mixed(tokens & ((1 << (8 * PASSAGE)) - 1)))
+}
+
+pub(super) fn feature_of_title(hash: u16) -> Feature {
+    half(mixed(u64::from(hash) | 1 << 32))
+}
+
+pub(super) fn feature_of_target(hash: u16) -> Feature {
+    half(mixed(u64::from(hash) | 2 << 32))
+}
+
+/// A hash of a number: the finaliser of `SplitMix64`.
+fn mixed(number: u64) -> u64 {
+    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
+}
+
+/// A shorter hash.
+#[expect(clippy::cast_possible_truncation, reason = "half of it is meant")]
+fn half(hash: u64) -> u32 {
+    (hash >> 32) as u32
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use proptest::{prelude::*, sample::select};
+
+    use super::*;
+
+    /// Any content, also what no page has.
+    pub(in crate::filter) fn any_content() -> impl Strategy<Value = Content> {
+        let place = select(vec![Place::Body, Place::Body, Place::Links, Place::Around]);
+        // Few words, so that pages have passages in common.
+        let words = prop::collection::vec(select(vec![1_u8, 2, 3, 4, 130, 131]), 0..60);
+        let block = (words, place, 0..4_u8, 0..3_u16);
+        let sample = |most: usize| prop::collection::btree_set(0..40_u16, 0..most);
+        let title = prop::collection::btree_set((0..12_u16, any::<bool>()), 0..9);
+        let tail = (
+            0..300_u32,
+            0..300_u32,
+            prop::collection::btree_set(any::<u32>(), 0..9),
+            any::<bool>(),
+        );
+        let targets = (sample(9), sample(9), any::<bool>());
+        (prop::collection::vec(block, 0..8), tail, title, targets).prop_map(
+            |(blocks, (words, characters, passages, is_cut), title, (body, others, is_sampled))| {
+                let mut content = Content::default();
+                for (words, place, shared, hash) in blocks {
+                    let len = u16::try_from(words.len()).unwrap();
+                    content.tokens.extend(words.into_iter().map(Token));
+                    content.blocks.push(Block { len, place, shared, hash });
+                }
+                let sample = |hashes: Vec<u16>, is_cut: bool| Sample {
+                    bound: hashes.last().copied().filter(|_| is_cut),
+                    hashes,
+                };
+                content.targets =
+                    [body, others].map(|it| sample(it.into_iter().collect(), is_sampled));
+                content.title = title
+                    .into_iter()
+                    .map(|(hash, is_character)| TitleWord { hash, is_character })
+                    .collect();
+                let hashes: Vec<u32> = passages.into_iter().collect();
+                let bound = hashes.last().copied().filter(|_| is_cut);
+                content.tail = Tail { words, characters, passages: Sample { hashes, bound } };
+                content
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn content_is_read_as_it_was_written(content in any_content()) {
+            prop_assert_eq!(Content::from_bytes(&content.to_bytes()), Some(content));
+        }
+
+        #[test]
+        fn any_bytes_are_content_or_none(
+            content in any_content(),
+            changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+            cut in any::<prop::sample::Index>(),
+        ) {
+            let mut bytes = content.to_bytes();
+            for (place, byte) in changes {
+                *place.get_mut(&mut bytes) = byte;
+            }
+            bytes.truncate(cut.index(bytes.len() * 2));
+            if let Some(content) = Content::from_bytes(&bytes) {
+                prop_assert!(content.is_sound());
+                prop_assert_eq!(Content::from_bytes(&content.to_bytes()), Some(content));
+            }
+        }
     }
 }

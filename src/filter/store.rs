@@ -3,13 +3,41 @@
 use std::iter;
 
 use super::{
-    content::Content,
-    document::{Document, Key},
-    engine::Change,
-    incremental::{IncrementalMap, IncrementalQueue},
-    verdict::{Facts, Kind, Match, Step, Verdict},
+    document::Document,
+    sketch::{Content, Key},
+    template::TemplateChange,
+    verdict::{Facts, Judgement, Kind, Match, Step, Verdict},
+    window::{IncrementalMap, IncrementalQueue, Representative},
 };
 use crate::{fingerprint::Digest, page::DocId};
+
+/// A judgement, and what it adds to what is known.
+#[derive(Clone, Debug)]
+pub struct Change {
+    pub(crate) judgement: Judgement,
+    /// The digests by which the document is known from now on.
+    pub(crate) digests: Vec<Digest>,
+    /// Its number among aliases, if it is a duplicate with such digests.
+    pub(crate) alias: Option<u64>,
+    /// The document's entry in the window, if it is unique.
+    pub(crate) representative: Option<Representative>,
+    pub(crate) template: Option<TemplateChange>,
+}
+
+impl Change {
+    /// What a store finds by the digests.
+    pub(crate) fn known(&self, document: &Document) -> Known {
+        let Judgement { id, verdict, facts, .. } = self.judgement;
+        let facts = document.sketch.body.map(|_| facts);
+        Known { id, key: document.key, verdict, alias: self.alias, facts }
+    }
+
+    /// The content of the document, if later ones are compared with it.
+    pub(crate) fn content_of<'a>(&self, document: &'a Document) -> Option<&'a Content> {
+        let is_kept = self.representative.is_some_and(|representative| representative.has_content);
+        document.sketch.content.as_ref().filter(|_| is_kept)
+    }
+}
 
 /// A document that is known by the digest of its body or of its text.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,10 +10,8 @@ use std::{
 };
 
 use super::{
-    compare::Rule,
-    content::{Content, Feature},
-    document::{Key, OriginKey},
-    sketch::Sketch,
+    rule::Rule,
+    sketch::{Content, Feature, Key, OriginKey, Sketch},
 };
 use crate::page::DocId;
 

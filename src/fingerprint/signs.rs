@@ -79,9 +79,8 @@ impl Signs {
 pub(super) fn may_be_sign(character: char) -> bool {
     match narrow(character) {
         ascii @ '\0'..='\u{7f}' => is_ascii_sign(ascii as u8),
-        '\u{2010}' | '\u{2012}' | '–' | '°' | '‰' | '‱' | '٪' => true,
-        // Frequent, and of these categories as a test confirms.
-        '←'..='↔' => true,
+        // The arrows and what is no sign are frequent; a test looks up their categories.
+        '\u{2010}' | '\u{2012}' | '–' | '°' | '‰' | '‱' | '٪' | '←'..='↔' => true,
         '\u{2014}'..='\u{2027}' | '\u{3000}'..='\u{a7ff}' => false,
         other => is_math_or_currency(other),
     }
