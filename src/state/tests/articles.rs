@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use super::*;
 use crate::{
     extract::Extractor,
-    filter::{Filter, Step, WindowOptions},
+    filter::{Step, WindowOptions},
     fingerprint::{HashSeed, Recipe},
     page::Page,
 };

@@ -16,7 +16,8 @@ use tempfile::TempDir;
 use super::{digests::DigestIndex, documents::Entered, open::VERSION, *};
 use crate::{
     filter::{
-        Document, Facts, Horizon, Judgement, Key, Options, OriginKey, Representative, Verdict,
+        Document, Facts, Filter, Horizon, Judgement, Key, Options, OriginKey, Representative,
+        Verdict,
         tests::model::{Judge, Script, script},
     },
     fingerprint::{Digest, Signature},
@@ -65,7 +66,7 @@ impl Judge for InState {
     }
 
     fn len(&self) -> usize {
-        self.filter.as_ref().map_or(0, |filter| filter.len())
+        self.filter.as_ref().map_or(0, Filter::len)
     }
 }
 
