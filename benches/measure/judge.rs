@@ -79,7 +79,7 @@ fn verdicts(rule: Rule, group: &Group) -> Vec<Option<(usize, f32)>> {
     let mut filter = Filter::new(&options).expect("the options are valid");
     let mut ids = HashMap::new();
     let judged = group.pages.iter().enumerate().map(|(at, page)| {
-        let judgement = filter.judge(&page.document);
+        let judgement = filter.judge(&page.document).expect("the filter made it");
         ids.insert(judgement.id, at);
         judgement.verdict.matched().map(|found| (ids[&found.of], found.similarity))
     });

@@ -49,7 +49,7 @@ pub(super) fn kind_in_run(found: &Match) -> (&'static str, &'static str) {
 /// The distances of a match.
 pub(super) fn distances(found: &Match) -> String {
     let Match { distance, signature_distance, similarity, .. } = found;
-    format!("similarity {similarity:.4}; {distance} of 64 bits differ, {signature_distance} of 256")
+    format!("{distance} of 64 bits differ, {signature_distance} of 256; similarity {similarity:.4}")
 }
 
 /// Why only an equal text or body can be a duplicate of a text, if that is so.

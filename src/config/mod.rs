@@ -159,6 +159,7 @@ fn of_value(path: &[&str], example: &Value, comments: &BTreeMap<String, String>)
         },
         Value::Boolean(_) => json!({ "type": "boolean" }),
         Value::Integer(_) => json!({ "type": "integer", "minimum": 0 }),
+        Value::Float(_) => json!({ "type": "number", "minimum": 0 }),
         _ if accepts(path, &Value::Integer(1)).is_ok() => {
             json!({ "type": ["string", "integer"] })
         }

@@ -349,14 +349,13 @@ impl PastRun {
             engine.resume(position);
         }
         for id in pages {
-            if let Some(content) = self.state.content(id)? {
-                store.keep_content(id, &content);
-            }
+            let content = self.state.content(id)?;
+            content.into_iter().for_each(|content| store.keep_content(id, &content));
         }
-        let nearest = nearest.into_sorted_vec().into_iter();
-        let nearest = nearest.map(|(signature_distance, id, distance)| {
+        let near = |(signature_distance, id, distance)| {
             Ok(NearPage { page: self.page(id)?, distance, signature_distance })
-        });
+        };
+        let nearest = nearest.into_sorted_vec().into_iter().map(near);
         let nearest = nearest.collect::<Result<_, StateError>>()?;
         let matched = match engine.peek(&mut store, document).map_err(StateError::from)?.verdict {
             Verdict::Duplicate(found) => Some((found, self.page(found.of)?)),

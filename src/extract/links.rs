@@ -40,6 +40,11 @@ pub(super) fn base_url(page: Option<&Url>, base: Option<&str>) -> Option<Url> {
     base.and_then(|base| join(page, base)).filter(usable).or_else(|| page.cloned())
 }
 
+/// A URL against which the links of a page are resolved that has none.
+pub(super) fn nowhere() -> Url {
+    Url::parse("http://page.invalid/").expect("it is a URL")
+}
+
 /// Resolves a link to a URL that can be crawled, without its fragment.
 pub(super) fn resolve(base: Option<&Url>, href: &str) -> Option<Url> {
     let mut url = join(base, href.split_once('#').map_or(href, |(address, _)| address))?;

@@ -158,13 +158,23 @@ impl Extractor {
             true => LinkPlace::Body,
             false => LinkPlace::Content,
         };
-        let (links, places) = links::resolve_all(base.as_ref(), reading.links.into_iter(), place);
+        let raw = || reading.links.iter().copied();
+        let (links, places) = links::resolve_all(base.as_ref(), raw(), place);
         let mut outline = reading.outline;
-        for (link, place) in links.iter().zip(places) {
-            // Anchors lead to the page itself.
-            if place != LinkPlace::Beside && page.url.as_ref() != Some(&link.url) {
-                outline.link(link.url.as_str(), place == LinkPlace::Body);
+        let mut add = |links: &[Link], places: &[LinkPlace]| {
+            for (link, place) in links.iter().zip(places) {
+                // Anchors lead to the page itself.
+                if *place != LinkPlace::Beside && page.url.as_ref() != Some(&link.url) {
+                    outline.link(link.url.as_str(), *place == LinkPlace::Body);
+                }
             }
+        };
+        if base.is_some() {
+            add(&links, &places);
+        } else {
+            // Where the links of a page without a URL lead is known by the ends of their paths.
+            let (links, places) = links::resolve_all(Some(&links::nowhere()), raw(), place);
+            add(&links, &places);
         }
         Extracted {
             needs_scripts: hidden::needs_scripts(&html, &reading.text),

@@ -41,7 +41,7 @@ pub struct Comparison {
     pub factor: f64,
     /// What both have of one title, which counts as shared.
     pub title: f64,
-    /// The words of the title that the page with fewer of them has for itself.
+    /// From 0 to 1: whether the title of each has a word that the other's lacks.
     pub other_title: f64,
     /// The targets that only one of them links to.
     pub targets: [f64; 2],
@@ -153,14 +153,15 @@ impl<'a> Side<'a> {
             views.map(|view| if is_article { view } else { Share { shared: 0.0, ..view } })
         };
         let targets = if is_one_origin { targets(pages, &known, rule) } else { [0.0; 2] };
-        let title = rule.title * titles.one;
         let unshared =
             [one.unshared + rule.target * targets[0], other.unshared + rule.target * targets[1]];
         let shared = one.shared.max(other.shared);
+        // A title alone is no content.
+        let title = (rule.title * titles.one).min(shared);
         let factor = if is_one_origin { 1.0 } else { rule.across }
-            * (1.0 + (rule.other_title - 1.0) * titles.other.min(1.0));
-        let apart = unshared[0] + unshared[1] + rule.title_word * titles.other;
-        let both = if shared > 0.0 { shared + title } else { 0.0 };
+            * (1.0 + (rule.other_title - 1.0) * titles.other);
+        let apart = unshared[0] + unshared[1] + rule.title_apart * titles.other;
+        let both = shared + title;
         let similarity = if both > 0.0 { both / (both + factor * apart) } else { 0.0 };
         let other_title = titles.other;
         Comparison {
@@ -394,7 +395,7 @@ fn tail(rule: &Rule, side: &Side<'_>, other: &Side<'_>) -> [f64; 2] {
 struct Titles {
     /// From 0 to 1: whether all words of one are in the other, and enough of them.
     one: f64,
-    /// The words of the page with fewer of its own. The name of the site is common, and so hardly counts.
+    /// From 0 to 1: whether each has a word that the other lacks. The name of the site is common, and so hardly counts.
     other: f64,
 }
 
@@ -413,7 +414,7 @@ impl Titles {
                 }
             }
         }
-        let other: f64 = own[0].min(own[1]);
+        let other = own[0].min(own[1]).min(1.0);
         Self { one: (both / rule.title_words).min(1.0) * (1.0 - other).max(0.0), other }
     }
 }
@@ -507,8 +508,9 @@ mod tests {
 
     use super::{
         super::{
-            sketch::{Place, Token, tests::any_content},
+            sketch::{Place, Token},
             template::Template,
+            tests::content::any_content,
         },
         *,
     };
@@ -617,9 +619,8 @@ mod tests {
 
     /// A page of one block of the body text with these words.
     fn text(words: impl Iterator<Item = u64>) -> Content {
-        let tokens: Vec<Token> = words
-            .map(|word| Token((word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 57) as u8))
-            .collect();
+        let byte = |word: u64| xxhash_rust::xxh3::xxh3_64(&word.to_le_bytes()).to_le_bytes()[0];
+        let tokens: Vec<Token> = words.map(|word| Token(byte(word) & 0x7f)).collect();
         let block = Block {
             len: u16::try_from(tokens.len()).unwrap(),
             place: Place::Body,

@@ -166,7 +166,7 @@ impl<I: Index> Engine<I> {
         let side = self.content_of(document).map(Side::new);
         let thin = side.as_ref().is_some_and(|side| self.is_thin(document, side));
         let facts = Facts { thin, ..document.facts() };
-        if let Some(text) = document.sketch.text.digest.filter(|_| !thin)
+        if let Some(text) = document.sketch.text.digest
             && let Some((verdict, _)) = self.look_up(store, document.key, text, Step::Text)?
             && self.is_the_same_page(store, document, side.as_ref(), verdict)?
         {

@@ -134,6 +134,10 @@ impl<'a> Reader<'a> {
             return;
         }
         self.room = 0;
+        // Of links the targets are known.
+        if block.place == Place::Links {
+            return;
+        }
         *(if token.is_character() { &mut self.tail.characters } else { &mut self.tail.words }) += 1;
         if self.read >= PASSAGE {
             self.sampled.push(sampled(self.last));

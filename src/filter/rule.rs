@@ -22,8 +22,8 @@ pub struct Rule {
     pub title: f64,
     /// The words that a title must have in common with another one to be one with it.
     pub title_words: f64,
-    /// The weight of a word of the title that only one has.
-    pub title_word: f64,
+    /// What two titles count as apart.
+    pub title_apart: f64,
     /// What a block that `d` of `n` other pages of the site have weighs: `(1 - d / (n + site))^fade`.
     pub site: f64,
     /// The exponent of that.
@@ -49,10 +49,10 @@ impl Default for Rule {
             target: 8.0,
             title: 30.0,
             title_words: 3.0,
-            title_word: 2.0,
+            title_apart: 2.0,
             site: 4.0,
             fade: 8,
-            other_title: 8.0,
+            other_title: 5.0,
             across: 0.37,
             run: 12,
             enclosing: 0.9,

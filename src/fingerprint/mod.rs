@@ -47,6 +47,7 @@ mod accumulate;
 mod bits;
 mod features;
 mod fingerprinter;
+#[doc(hidden)]
 pub mod java;
 mod normalise;
 mod recipe;

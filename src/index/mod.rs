@@ -83,7 +83,9 @@ use crate::{fingerprint::Fingerprint, page::DocId};
 pub use block_index::BlockIndex;
 pub use layout::{BudgetError, IndexError, MAX_ENTRIES, MAX_RADIUS, TableLayout};
 pub use memory::RefusedError;
+#[doc(hidden)]
 pub use pigeonhole::Pigeonhole;
+#[doc(hidden)]
 pub use scan::Scan;
 
 /// A document whose fingerprint lies within the radius of the one asked for.

@@ -185,7 +185,7 @@ fn pages_of_one_text_whose_links_lead_elsewhere_are_two() {
         ("/print", linking("slides", 0..6, 200..210), "only related pages are others"),
         ("/v2/may", may.replace("href=/p/", "href=/v2/p/"), "a tree of copies"),
         ("/session", session, "the same with the id of a session and the origin in each link"),
-        ("/some", linking("slides", 2..9, 100..110), "most links are the same"),
+        ("/some", linking("slides", 1..7, 100..110), "most links are the same"),
         ("/none", linking("slides", 0..2, 0..0), "four links are missing"),
     ];
     for (path, html, why) in repeated {
@@ -223,15 +223,13 @@ fn pages_without_prose_in_common_are_two_if_they_lead_to_another_page() {
         let links = links.map(|link| format!("<a href={link}>here</a> "));
         labelled(name, &format!("<div>{}</div>", links.concat()))
     };
-    for name in ["tea", "green"] {
-        let mut filter = filter_that_knows_the_site();
-        let mut judge = |path: &str, html: &str| judge(&mut filter, &format!("a.test{path}"), html);
-        assert!(judge("/tea", &list("tea", ["/p/1", "#top"])).verdict.is_unique());
-        let same = judge("/same", &list(name, ["/p/1#more", "#end"]));
-        assert!(!same.verdict.is_unique(), "{name}: anchors lead nowhere else");
-        let other = judge("/other", &list(name, ["/p/2", "#top"]));
-        assert!(other.verdict.is_unique(), "{name}: it leads to another post");
-    }
+    let mut filter = filter_that_knows_the_site();
+    let mut judge = |path: &str, html: &str| judge(&mut filter, &format!("a.test{path}"), html);
+    assert!(judge("/tea", &list("tea", ["/p/1", "#top"])).verdict.is_unique());
+    let same = judge("/same", &list("tea", ["/p/1#more", "#end"]));
+    assert!(!same.verdict.is_unique(), "anchors lead nowhere else");
+    let other = judge("/other", &list("tea", ["/p/2", "#top"]));
+    assert!(other.verdict.is_unique(), "it leads to another post");
 }
 
 #[test]
@@ -239,8 +237,8 @@ fn pages_of_one_name_without_prose_in_common_are_two_if_their_links_say_other_wo
     let mut filter = filter_that_knows_the_site();
     let mut judge = |path: &str, html: &str| judge(&mut filter, &format!("a.test{path}"), html);
     let list = |tree: &str, language: &str| {
-        let posts = [1, 2, 3].map(|number| {
-            let title = words(&format!("{language} {number}"), 6);
+        let posts = [1, 2, 3, 4, 5, 6, 7, 8].map(|number| {
+            let title = words(&format!("{language} {number}"), 8);
             format!("<p><a href=/{tree}/p/{number}>{title}</a></p>")
         });
         labelled("tea", &posts.concat())
@@ -262,12 +260,12 @@ fn titles_that_two_lists_link_to_are_no_prose_in_common() {
         framed("a", name, &format!("{}<div>{}</div>", pinned.concat(), posts.concat()))
     };
     assert!(judge("/tea", &list("tea", [1, 2, 3])).verdict.is_unique());
-    assert!(!judge("/green", &list("green", [1, 2, 3])).verdict.is_unique(), "the same posts");
+    assert!(!judge("/again", &list("tea", [1, 2, 3])).verdict.is_unique(), "the same posts");
     assert!(judge("/milk", &list("milk", [4, 5, 6])).verdict.is_unique(), "other posts");
 }
 
 #[test]
-fn lists_with_excerpts_are_two_if_an_entry_differs() {
+fn lists_with_excerpts_are_two_if_many_entries_differ() {
     let mut filter = filter_that_knows_the_site();
     let mut judge = |path: &str, html: &str| judge(&mut filter, &format!("a.test{path}"), html);
     let post = |post: usize| {
@@ -287,9 +285,9 @@ fn lists_with_excerpts_are_two_if_an_entry_differs() {
         !judge("/2022/", &list("tea", "of 2022", 16..24)).verdict.is_unique(),
         "the same entries"
     );
-    let other = judge("/2023/", &list("tea", "of 2023", 17..25));
-    assert!(other.verdict.is_unique(), "one entry is another");
-    // A name that no other page has: two versions of a list.
+    let other = judge("/2023/", &list("tea", "of 2023", 20..28));
+    assert!(other.verdict.is_unique(), "half of the entries are others");
+    // Two versions of a list.
     assert!(judge("/v1/milk", &list("milk", "of milk", 40..48)).verdict.is_unique());
     assert!(!judge("/v2/milk", &list("milk", "of milk", 41..49)).verdict.is_unique());
     let article = |teaser: usize| {
@@ -298,40 +296,6 @@ fn lists_with_excerpts_are_two_if_an_entry_differs() {
     };
     assert!(judge("/a", &article(50)).verdict.is_unique());
     assert!(!judge("/b", &article(51)).verdict.is_unique(), "an article with another teaser");
-}
-
-#[test]
-fn pages_of_source_code_are_two_if_a_line_differs() {
-    let listing = |from: &str, changed: &str| {
-        let lines = (0..60).map(|line| match line {
-            40 => format!("    {changed}\n"),
-            _ => format!("    {}\n", words(&format!("{from} {line}"), 4)),
-        });
-        lines.collect::<String>()
-    };
-    let page = |element: &str, code: &str, prose: usize| {
-        let end = element.split(' ').next().unwrap();
-        let content =
-            format!("<p>{}</p><{element}>{code}</{end}>", words("about the listing", prose));
-        framed("a", "tea", &content)
-    };
-    for element in ["pre", "div class=fragment"] {
-        let mut filter = filter_that_knows_the_site();
-        let mut judge = |url: &str, html: &str| judge(&mut filter, url, html);
-        assert!(
-            judge("a.test/1", &page(element, &listing("a", "steep(3);"), 30)).verdict.is_unique()
-        );
-        let indented = listing("a", "steep(3);").replace("    ", "\t");
-        assert!(!judge("a.test/2", &page(element, &indented, 30)).verdict.is_unique(), "{element}");
-        let other = judge("a.test/3", &page(element, &listing("a", "steep(4);"), 30));
-        assert!(other.verdict.is_unique(), "{element}: one line of it is another");
-        let elsewhere = judge("b.test/1", &page(element, &listing("a", "steep(5);"), 30));
-        assert!(!elsewhere.verdict.is_unique(), "{element}: on another site a line may differ");
-        let few = judge("a.test/4", &page(element, &listing("a", "steep(5);"), 600));
-        assert!(few.verdict.is_unique(), "{element}: most of it is prose");
-        let few = judge("a.test/5", &page(element, &listing("a", "steep(6);"), 600));
-        assert!(!few.verdict.is_unique(), "{element}: most of it is prose that is the same");
-    }
 }
 
 /// A page of these lines of its body text, each with whether it is a link, and of a line beside it.
@@ -360,14 +324,14 @@ fn repeat_in(mut filter: Filter, pages: [&dyn Fn(&Filter) -> Document; 2]) -> bo
 }
 
 #[test]
-fn links_of_a_page_that_is_no_list_are_teasers() {
+fn words_of_links_weigh_less_than_other_words() {
     let tea = words("about tea", 40);
-    let page = |teasers: &str, count: usize| {
-        let (tea, teasers) = (tea.clone(), words(teasers, count));
-        move |filter: &Filter| outlined(filter, &[(&tea, false), (&teasers, true)], "")
+    let page = |teasers: &str, is_link: bool| {
+        let (tea, teasers) = (tea.clone(), words(teasers, 30));
+        move |filter: &Filter| outlined(filter, &[(&tea, false), (&teasers, is_link)], "")
     };
-    assert!(repeat([&page("some", 45), &page("others", 35)]), "one of them may be a list");
-    assert!(!repeat([&page("some", 45), &page("others", 45)]), "both may");
+    assert!(repeat([&page("some", true), &page("others", true)]));
+    assert!(!repeat([&page("some", false), &page("others", false)]));
 }
 
 #[test]
@@ -377,18 +341,16 @@ fn around_an_equal_body_text_more_may_differ() {
         let (line, beside) = (format!("{tea} {body}"), beside.to_owned());
         move |filter: &Filter| outlined(filter, &[(&line, false)], &beside)
     };
-    let some = words("some", 28);
+    let some = words("some", 40);
     assert!(repeat([&page("", ""), &page("", &some)]));
-    let [own, rest] = [&some[..9 * 7], &some[9 * 7..]];
-    assert!(!repeat([&page("", ""), &page(own, rest)]), "so much of it is in the body text");
-    assert!(!repeat([&page("", ""), &page("", &words("some", 40))]), "so much differs");
+    assert!(!repeat([&page("", ""), &page(&some, "")]), "so much of it is in the body text");
 }
 
 #[test]
 fn long_pages_may_differ_in_links_but_not_in_their_ends() {
     let page = |teasers: &str, end: &str| {
         let beginning = words("tea", 2000);
-        let (end, teasers) = (words(end, 400), words(teasers, 400));
+        let (end, teasers) = (words(end, 900), words(teasers, 400));
         move |filter: &Filter| {
             outlined(filter, &[(&beginning, false), (&end, false), (&teasers, true)], "")
         }

@@ -60,7 +60,7 @@ fn help_names_every_command() {
     let version = stdout(&pagesieve().arg("--version").assert().success());
     assert_eq!(
         version,
-        format!("pagesieve {} (recipe 2, state layout 10)\n", env!("CARGO_PKG_VERSION"))
+        format!("pagesieve {} (recipe 3, state layout 11)\n", env!("CARGO_PKG_VERSION"))
     );
 }
 
@@ -236,8 +236,8 @@ fn explain_shows_what_pages_have_in_common() {
     let reprint = explain("tides.html", "reprint.html", &[]);
     assert_has(&reprint, "HTML of b.test:80, by its canonical link");
     assert_has(&reprint, "B is a near duplicate: they are similar enough (step near)");
-    assert_has(&reprint, "180 words of content in common, under one title\n");
-    assert_has(&reprint, "2 words only in B, 2 words only in A\n");
+    assert_has(&reprint, "181 words of content in common, under one title\n");
+    assert_has(&reprint, "1 word only in B, 1 word only in A\n");
     assert_has(&reprint, "of 0.73 needed, as pages of two hosts: one repeats the other\n");
     assert_has(&reprint, "both have:\n");
     assert_has(&reprint, "\n  tide0 tide1 ");
@@ -304,7 +304,6 @@ fn explain_shows_which_links_and_words_make_pages_differ() {
     let edited = explain("article.html", "edited.html");
     assert_has(&edited, "B is a near duplicate: they are similar enough (step near)");
     assert_has(&edited, " [one more word] ");
-    assert!(!edited.contains("only A has"), "{edited}");
     let thin = explain("article.html", "thin.html");
     assert_has(&thin, "B is unique: it has fewer than three words of its own, so only");
 }

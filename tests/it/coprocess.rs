@@ -337,8 +337,8 @@ fn clusters_have_the_duplicates_of_each_document() {
     assert_eq!(lines(&clusters(&["--of", "d"]).success()), [alone]);
     let csv = stdout(&clusters(&["--csv"]).success());
     let rows: Vec<_> = csv.lines().collect();
-    assert_eq!(rows[0], "id,duplicate,verdict,step,distance,signature_distance,similarity,shared");
-    assert_eq!(rows[1], r#"a,"c, ""1""",exact,text,0,0,1,"#);
+    assert_eq!(rows[0], "id,duplicate,verdict,step,distance,signature_distance,similarity");
+    assert_eq!(rows[1], r#"a,"c, ""1""",exact,text,0,0,1"#);
     assert!(rows.len() == 4 && rows[3].starts_with("b,e,near,near,"), "{csv}");
 }
 

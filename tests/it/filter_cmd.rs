@@ -37,7 +37,7 @@ fn verdicts<'a>(decisions: &'a [Value]) -> Vec<(&'a str, &'a str, Option<&'a str
     decisions.iter().map(output).collect()
 }
 
-/// As `explain` compares them: two pages of one host are not one for their article alone, two pages of two hosts are.
+/// As `explain` compares them: what stands around the article counts for two pages of one host, and not for two pages of two hosts.
 #[test]
 fn a_saved_page_is_of_the_site_of_its_canonical_link() {
     let words = |name: &str, count: usize| -> String {
@@ -54,7 +54,7 @@ fn a_saved_page_is_of_the_site_of_its_canonical_link() {
             let html = format!(
                 "<title>tea</title>{link}<main><article><h1>tea</h1><p>{}</p></article></main><div><p>{}</p></div>",
                 words("tea", 150),
-                words(name, 120),
+                words(name, 600),
             );
             fs::write(dir.path().join(format!("{name}.html")), html).unwrap();
         }

@@ -1,3 +1,4 @@
+pub(crate) mod content;
 pub(crate) mod model;
 
 use std::num::{NonZeroU32, NonZeroU64};

@@ -83,7 +83,7 @@ fn what_became_of_a_url_is_explained() {
     ");
     insta::assert_snapshot!(output("/near"), @"
     http://a.test/near
-    outcome         a near duplicate of http://a.test/kept; not stored: the texts are similar enough (step near)
+    outcome         a near duplicate of http://a.test/kept; not stored: they are similar enough (step near)
     distance        1 of 64 bits differ, 6 of 256; similarity 0.9973
     title           Near
     text            7,098 characters, 1,801 features
@@ -192,10 +192,10 @@ fn an_exact_duplicate_is_compared_by_the_text_of_its_match() {
        in the run: an exact duplicate of http://a.test/kept; not stored: the texts have the same words (step text)
        its own text is not stored; the text of its match, which has the same words, is used instead
     B  http://a.test/near
-       in the run: a near duplicate of http://a.test/kept; not stored: the texts are similar enough (step near)
+       in the run: a near duplicate of http://a.test/kept; not stored: they are similar enough (step near)
        its text is from the run's state
 
-    After A, B is a near duplicate: the texts are similar enough (step near): 1 of 64 bits differ, 6 of 256; similarity 0.9973
+    After A, B is a near duplicate: they are similar enough (step near): 1 of 64 bits differ, 6 of 256; similarity 0.9973
     rule classic: fingerprints differ in at most 3 of 64 bits
 
                  A                    B
@@ -238,7 +238,7 @@ fn a_near_duplicate_is_compared_by_the_text_that_the_state_keeps() {
 fn near_duplicates_are_compared(site: &Site) {
     // The body of the second is that of the first.
     for (path, step) in [
-        ("near", "the texts are similar enough (step near)"),
+        ("near", "they are similar enough (step near)"),
         ("copy", "its body is that of an earlier near duplicate of this page (step body)"),
     ] {
         let url = format!("http://a.test/{path}");
@@ -247,7 +247,7 @@ fn near_duplicates_are_compared(site: &Site) {
         for phrase in [
             format!("a near duplicate of http://a.test/kept; not stored: {step}\n"),
             "   its text is from the run's state\n".to_owned(),
-            "After A, B is a near duplicate: the texts are similar enough (step near)".to_owned(),
+            "After A, B is a near duplicate: they are similar enough (step near)".to_owned(),
             format!("distance            {} of 64", line["match"]["distance"]),
             format!("signature distance  {} of 256", line["match"]["signature_distance"]),
             "2 of 1801 features weigh more in B (a single occurrence weighs 16)\n".to_owned(),
@@ -271,7 +271,7 @@ fn a_duplicate_without_a_text_is_compared_by_what_the_run_recorded() {
     let line = site.line("a.test/near");
     let output = stdout(&explain(&site, &["http://a.test/kept", "http://a.test/near"]).success());
     for phrase in [
-        "in the run: a near duplicate of http://a.test/kept; not stored: the texts are similar enough (step near)".to_owned(),
+        "in the run: a near duplicate of http://a.test/kept; not stored: they are similar enough (step near)".to_owned(),
         "neither its text nor its signature is stored; only the recorded values are compared".to_owned(),
         "Without both texts, the filter cannot judge them again".to_owned(),
         "To see which features differ, save http://a.test/near as a file".to_owned(),

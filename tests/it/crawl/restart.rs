@@ -188,21 +188,6 @@ fn a_run_without_pages_says_why_and_what_to_check() {
 }
 
 #[test]
-fn a_run_of_the_layout_before_is_continued() {
-    let routes = Routes::new()
-        .at("*", "/", page("a", &["/b"]))
-        .at("*", "/b", page("b", &["/c"]))
-        .at("*", "/c", page("c", &[]));
-    let site = Site::new(routes, &["a.test/"]).planned(|plan| plan.crawl.max_pages = 2);
-    assert_eq!(site.run().end, End::Budget);
-    let before = "DROP TABLE learnt; DROP TABLE others; PRAGMA user_version = 9";
-    site::state(&site).execute_batch(before).unwrap();
-    let site = site.planned(|plan| plan.crawl.max_pages = 10);
-    assert_eq!(site.run().counts.unique, 3);
-    assert_eq!(["a.test/", "a.test/b", "a.test/c"].map(|url| site.asked(url)), [1, 1, 1]);
-}
-
-#[test]
 fn a_run_of_an_old_layout_is_refused_and_left_untouched() {
     let site = Site::new(Routes::new(), &["a.test/"]);
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/state/crawl-v4.sqlite");

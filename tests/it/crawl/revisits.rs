@@ -456,30 +456,6 @@ fn a_page_that_was_learnt_from_is_no_trial_again() {
 }
 
 #[test]
-fn a_run_of_the_layout_before_knows_what_has_changed() {
-    let (site, pass) = passes(|request, pass| match (&*request.path, pass) {
-        ("/", _) => page("seed", &["/a", "/b"]).header("ETag", "\"seed\""),
-        ("/a", _) => page("a", &[]),
-        ("/b", pass) => page(&format!("b {pass}"), &[]),
-        _ => Reply::new(404, ""),
-    });
-    site.run();
-    // What such a run had from the layout before that, which knew neither validators nor digests of texts.
-    let sql = "UPDATE visits SET etag = NULL, last_modified = NULL, text = NULL; DROP TABLE learnt; DROP TABLE others; \
-               DELETE FROM files WHERE name = 'changes.jsonl'; PRAGMA user_version = 9";
-    state(&site).execute_batch(sql).unwrap();
-    fs::remove_file(site.path().join("changes.jsonl")).unwrap();
-    pass.store(1, Ordering::SeqCst);
-    let report = revisit(&site);
-    assert_eq!((report.counts.unchanged, report.counts.changed), (2, 1));
-    assert_eq!(summary(&site), ["/b text unique"]);
-    let conditional = |request: &Request| request.header("if-none-match").is_some();
-    assert!(!site.server.requests().iter().any(conditional));
-    assert_eq!(revisit(&site).counts.unchanged, 5);
-    assert!(site.server.requests().iter().any(conditional), "its validators are known now");
-}
-
-#[test]
 fn changes_are_verified_copied_rotated_and_deleted_with_the_run() {
     let (site, pass) = passes(|request, pass| {
         let links: Vec<String> = (0..20).map(|number| format!("/{number}")).collect();
