@@ -9,6 +9,18 @@
 //!
 //! `NAME=VALUE` sets a number before. `--show` prints each error. `groups.py` makes the files: a group a line, as `group.rs` reads it.
 
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "the numbers are small"
+)]
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::needless_for_each,
+    reason = "it prints tables"
+)]
+
 mod fit;
 mod group;
 mod judge;

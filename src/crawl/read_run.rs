@@ -349,8 +349,9 @@ impl PastRun {
             engine.resume(position);
         }
         for id in pages {
-            let content = self.state.content(id)?;
-            content.into_iter().for_each(|content| store.keep_content(id, &content));
+            if let Some(content) = self.state.content(id)? {
+                store.keep_content(id, &content);
+            }
         }
         let near = |(signature_distance, id, distance)| {
             Ok(NearPage { page: self.page(id)?, distance, signature_distance })

@@ -288,11 +288,11 @@ impl<'a> View<'a> {
         if shared == 0.0 {
             return Share::default();
         }
-        let in_body = sum(all.clone(), 0, &is_body) + self.tail[0];
-        let is_in_body = 2.0 * in_body >= shared;
+        let shared_body = sum(all.clone(), 0, &is_body) + self.tail[0];
+        let is_in_body = 2.0 * shared_body >= shared;
         let own_body = sum(all.clone(), 1, &is_body) + self.tail[1];
-        let shares: Vec<f64> = sums.iter().map(|[shared, _]| *shared).collect();
-        let element = enclosing_element(blocks, &shares, rule.enclosing);
+        let weights: Vec<f64> = sums.iter().map(|[shared, _]| *shared).collect();
+        let element = enclosing_element(blocks, &weights, rule.enclosing);
         let is_around = |number: usize| is_body(number) && !element.contains(&number);
         let around = sum(all, 1, &is_around) + self.tail[1];
         let of_element = sum(element.clone(), 1, &|_| true) + (1.0 - one_title) * around;
@@ -357,7 +357,7 @@ impl View<'_> {
                     Some(Passage { block: last, words: before, part: same, .. })
                         if *last == block && *same == part =>
                     {
-                        before.end = words.end
+                        before.end = words.end;
                     }
                     _ => found.push(Passage { block, words, is_whole: false, part }),
                 }
@@ -380,15 +380,20 @@ fn tail(rule: &Rule, side: &Side<'_>, other: &Side<'_>) -> [f64; 2] {
     let mean = (f64::from(mine.words) + f64::from(mine.characters) * rule.character) / tokens;
     // Repeated words count once.
     let sampled_share = |bound| (f64::from(bound) + 1.0) / 4_294_967_296.0;
-    let sampled_passages = mine.passages.hashes.len() as f64;
+    let sampled_passages = number(mine.passages.hashes.len());
     let distinct =
         mine.passages.bound.map_or(sampled_passages, |it| sampled_passages / sampled_share(it));
     let known = mine.passages.up_to(mine.passages.common_bound(&theirs.passages));
     let head: HashSet<u32> = other.passages.iter().map(|passage| sampled(*passage)).collect();
     let is_shared = |hash: &&u32| theirs.passages.has(**hash) || head.contains(hash);
-    let share = known.iter().filter(is_shared).count() as f64 / known.len().max(1) as f64;
+    let share = number(known.iter().filter(is_shared).count()) / number(known.len().max(1));
     let weight = mean * distinct.min(tokens);
     [weight * share, weight * (1.0 - share)]
+}
+
+/// A count of what is kept of a page.
+pub(super) fn number(count: usize) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
 /// How the titles of two pages agree.
@@ -504,6 +509,8 @@ impl Table {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::float_cmp, reason = "the same sums are equal")]
+
     use proptest::prelude::*;
 
     use super::{
@@ -527,7 +534,9 @@ mod tests {
     /// Templates that have learnt from these pages.
     fn template(pages: &[Content]) -> Template {
         let mut template = Template::default();
-        pages.iter().for_each(|page| template.learn_from(page));
+        for page in pages {
+            template.learn_from(page);
+        }
         template
     }
 

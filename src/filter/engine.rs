@@ -438,10 +438,8 @@ impl<I: Index> Engine<I> {
                 signature_distance: signature.distance(&own),
                 similarity: compared.similarity as f32,
             };
-            let is_better = |best: Match| {
-                found.similarity > best.similarity
-                    || found.similarity == best.similarity && id < best.of
-            };
+            let order = |it: &Match| (it.similarity, Reverse(it.of));
+            let is_better = |best: Match| order(&found) > order(&best);
             if best.is_none_or(is_better) {
                 best = Some(found);
             }

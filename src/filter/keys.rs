@@ -394,14 +394,20 @@ mod tests {
             [body, around] in prop::array::uniform2(prop::collection::vec(0..40_u64, 0..400)),
         ) {
             let mut builder = KeysBuilder::default();
-            body.iter().for_each(|word| builder.push(key(*word), true));
+            for word in &body {
+                builder.push(key(*word), true);
+            }
             builder.end_body();
-            around.iter().for_each(|word| builder.push(key(*word), false));
+            for word in &around {
+                builder.push(key(*word), false);
+            }
             let Keys { stored, searched } = builder.finish();
             let passages = |words: &[u64]| -> std::collections::BTreeSet<u64> {
                 let key_of = |passage: &[u64]| {
                     let mut one = KeysBuilder::default();
-                    passage.iter().for_each(|word| one.push(key(*word), true));
+                    for word in passage {
+                        one.push(key(*word), true);
+                    }
                     one.finish().searched[0]
                 };
                 words.windows(PASSAGE).map(key_of).collect()

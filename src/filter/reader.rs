@@ -39,19 +39,14 @@ pub(super) fn read(
     fingerprinter: &Fingerprinter,
 ) -> (Read, TextSketch) {
     let mut reader = Reader::new(outline, fingerprinter);
-    let sketch = match body_lines(outline, text) {
-        Some(lines) => fingerprinter
-            .sketch_of_lines(lines.iter().map(|(_, text)| *text), |line, class, hash| {
-                reader.push(lines[line].0, class, hash)
-            }),
-        None => {
-            for (number, _) in outline.lines().iter().enumerate().filter(|(_, line)| line.is_body) {
-                let text = outline.text_of(number);
-                fingerprinter.hashes(text, |class, hash| reader.push(number, class, hash));
-            }
-            fingerprinter.sketch(text)
-        }
+    let Some(lines) = body_lines(outline, text) else {
+        reader.read_body();
+        return (reader.finish(), fingerprinter.sketch(text));
     };
+    let texts = lines.iter().map(|(_, text)| *text);
+    let sketch = fingerprinter.sketch_of_lines(texts, |line, class, hash| {
+        reader.push(lines[line].0, class, hash);
+    });
     (reader.finish(), sketch)
 }
 
@@ -62,10 +57,7 @@ pub(crate) fn lines_of_blocks(
     fingerprinter: &Fingerprinter,
 ) -> Vec<Range<usize>> {
     let mut reader = Reader::new(outline, fingerprinter);
-    for (number, _) in outline.lines().iter().enumerate().filter(|(_, line)| line.is_body) {
-        fingerprinter
-            .hashes(outline.text_of(number), |class, hash| reader.push(number, class, hash));
-    }
+    reader.read_body();
     reader.read_around();
     reader.kept().map(|at| reader.blocks[at].lines.clone()).collect()
 }
@@ -141,6 +133,15 @@ impl<'a> Reader<'a> {
         *(if token.is_character() { &mut self.tail.characters } else { &mut self.tail.words }) += 1;
         if self.read >= PASSAGE {
             self.sampled.push(sampled(self.last));
+        }
+    }
+
+    /// Reads the lines of the body text.
+    fn read_body(&mut self) {
+        let (outline, fingerprinter) = (self.outline, self.fingerprinter);
+        for (number, _) in outline.lines().iter().enumerate().filter(|(_, line)| line.is_body) {
+            let text = outline.text_of(number);
+            fingerprinter.hashes(text, |class, hash| self.push(number, class, hash));
         }
     }
 

@@ -333,7 +333,6 @@ fn mixed(number: u64) -> u64 {
 }
 
 /// A shorter hash.
-#[expect(clippy::cast_possible_truncation, reason = "half of it is meant")]
 fn half(hash: u64) -> u32 {
     (hash >> 32) as u32
 }

@@ -60,7 +60,9 @@ struct Hashed(u64);
 
 impl Hasher for Hashed {
     fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u32(u32::from(*byte)));
+        for byte in bytes {
+            self.write_u32(u32::from(*byte));
+        }
     }
 
     fn write_u32(&mut self, hash: u32) {
@@ -123,8 +125,9 @@ impl Frequencies<'_> {
         let has = |sample: &&&TemplateSample| sample.features.binary_search(&feature).is_ok();
         let mine = self.without.iter().filter(has).count();
         let count = self.template.counts.get(&feature).map_or(0, |count| usize::from(*count));
-        let (count, pages) = (count - mine, self.template.samples.len() - self.without.len());
-        let share = count as f64 / (pages as f64 + rule.site);
+        let pages = self.template.samples.len() - self.without.len();
+        let number = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
+        let share = number(count - mine) / (number(pages) + rule.site);
         (1.0 - share).powi(rule.fade)
     }
 }
@@ -189,6 +192,12 @@ impl Templates {
 
 #[cfg(test)]
 mod tests {
+    #![expect(
+        clippy::cast_precision_loss,
+        clippy::float_cmp,
+        reason = "the numbers are small, and computed alike"
+    )]
+
     use proptest::prelude::*;
 
     use super::*;

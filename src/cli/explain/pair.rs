@@ -176,7 +176,7 @@ enum By {
     /// The texts, or the bodies.
     Text,
     /// The content of the pages.
-    Content(ComparedPages),
+    Content(Box<ComparedPages>),
     /// The second page has hardly any text of its own, and only its body counts.
     Thin,
     /// The content, which the run does not keep.
@@ -212,7 +212,7 @@ fn judge(
     let by = match compared {
         _ if is_exact => By::Text,
         _ if judgement.facts.thin => By::Thin,
-        Some(compared) => By::Content(compared),
+        Some(compared) => By::Content(Box::new(compared)),
         None if options.compares_content() && sides.iter().any(lacks_content) => By::Unknown,
         None => By::Text,
     };
@@ -378,12 +378,11 @@ fn summary(compared: &ComparedPages) -> [String; 3] {
         (_, true) => ", under two titles, so what differs counts more",
         _ => "",
     };
-    let [targets_of_b, targets_of_a] = targets.map(|count| count.round());
-    let links = match targets_of_a + targets_of_b > 0.0 {
-        true => format!(
-            " (links to other pages count: {targets_of_a} only in A, {targets_of_b} only in B)"
-        ),
-        false => String::new(),
+    let [targets_of_b, targets_of_a] = targets.map(f64::round);
+    let links = if targets_of_a + targets_of_b > 0.0 {
+        format!(" (links to other pages count: {targets_of_a} only in A, {targets_of_b} only in B)")
+    } else {
+        String::new()
     };
     let origins = if comparison.is_one_origin { "of one host" } else { "of two hosts" };
     let verdict = match () {

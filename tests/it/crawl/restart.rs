@@ -14,7 +14,7 @@ use tokio::{runtime::Runtime, sync::watch};
 
 use super::{
     laws,
-    site::{self, Site, page},
+    site::{Site, page},
 };
 use crate::{
     cli::{pagesieve, stderr, stdout},
