@@ -388,10 +388,10 @@ fn explain(
     (a.document, b.document) = (a.document.with_key(Key(1)), b.document.with_key(Key(2)));
     let [sketch_a, sketch_b] = [a.document.sketch().clone(), b.document.sketch().clone()];
     window.judge(a)?;
-    let (signature_a, signature_b) = (sketch_a.signature, sketch_b.signature);
+    let (signature_a, signature_b) = (sketch_a.text.signature, sketch_b.text.signature);
     Ok(Explanation {
         decision: window.judge(b)?,
-        rule: rule(&two, [sketch_a.features, sketch_b.features]),
+        rule: rule(&two, [sketch_a.text.features, sketch_b.text.features]),
         distance: signature_a.fingerprint().distance(signature_b.fingerprint()),
         signature_distance: signature_a.distance(&signature_b),
         more: more([&text_a, &text_b].map(|text| fingerprinter.features(text))),

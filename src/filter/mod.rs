@@ -80,6 +80,7 @@ pub(crate) use reader::lines_of_blocks;
 pub use rule::{Rule, Similarity, SimilarityError};
 pub(crate) use sketch::{Content, OriginKey};
 pub use sketch::{Key, Sketch};
+#[doc(hidden)]
 pub use store::Change;
 pub(crate) use store::{Horizon, Known};
 pub use store::{JudgeError, Memory, Store};

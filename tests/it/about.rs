@@ -55,7 +55,7 @@ fn mismatch(schema: &Value, value: &Value) -> Option<String> {
                 all => all.as_array().unwrap().iter().any(|name| names(name.as_str().unwrap())),
             },
             "enum" => wanted.as_array().unwrap().contains(value),
-            "minimum" => value.as_i64() >= wanted.as_i64(),
+            "minimum" => value.as_f64() >= wanted.as_f64(),
             "items" => return value.as_array()?.iter().find_map(|item| mismatch(wanted, item)),
             "required" => wanted
                 .as_array()

@@ -350,7 +350,7 @@ fn around_an_equal_body_text_more_may_differ() {
 fn long_pages_may_differ_in_links_but_not_in_their_ends() {
     let page = |teasers: &str, end: &str| {
         let beginning = words("tea", 2000);
-        let (end, teasers) = (words(end, 900), words(teasers, 400));
+        let (end, teasers) = (words(&format!("end {end}"), 900), words(teasers, 400));
         move |filter: &Filter| {
             outlined(filter, &[(&beginning, false), (&end, false), (&teasers, true)], "")
         }

@@ -91,9 +91,7 @@ fn a_text_that_the_run_would_drop_is_reported_with_its_match() {
     write("same.html", format!("<h1>{}</h1>", mixed("base", 100).to_uppercase()));
     let near = stdout(&lookup(&site, &["near.txt", "--limit", "1"]).success());
     assert!(
-        near.contains(
-            "judge it a near duplicate of http://a.test/10:\nthe texts are similar enough"
-        ),
+        near.contains("judge it a near duplicate of http://a.test/10:\nthey are similar enough"),
         "{near}"
     );
     assert!(near.contains("rule classic: fingerprints differ in at most 3 of"), "{near}");
