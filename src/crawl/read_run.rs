@@ -348,11 +348,7 @@ impl PastRun {
         if let Some(position) = position {
             engine.resume(position);
         }
-        for id in pages {
-            if let Some(content) = self.state.content(id)? {
-                store.keep_content(id, &content);
-            }
-        }
+        self.keep_contents(&mut store, pages)?;
         let near = |(signature_distance, id, distance)| {
             Ok(NearPage { page: self.page(id)?, distance, signature_distance })
         };
@@ -363,6 +359,16 @@ impl PastRun {
             Verdict::Unique => None,
         };
         Ok(Lookup { nearest, compared, matched }.with_equal(limit))
+    }
+
+    /// Adds the content of these pages to a store.
+    fn keep_contents(&self, store: &mut Memory, pages: Vec<DocId>) -> Result<(), CrawlError> {
+        for id in pages {
+            if let Some(content) = self.state.content(id)? {
+                store.keep_content(id, &content);
+            }
+        }
+        Ok(())
     }
 
     /// The documents that have this one's body or text, by the digest that they share. With other options than the run's, recorded near duplicates may not be any:

@@ -37,7 +37,7 @@ fn verdicts<'a>(decisions: &'a [Value]) -> Vec<(&'a str, &'a str, Option<&'a str
     decisions.iter().map(output).collect()
 }
 
-/// As `explain` compares them: what stands around the article counts for two pages of one host, and not for two pages of two hosts.
+/// As `explain` compares them: what stands around the article counts for two pages of one host under two titles, and not for two of two hosts.
 #[test]
 fn a_saved_page_is_of_the_site_of_its_canonical_link() {
     let words = |name: &str, count: usize| -> String {
@@ -52,9 +52,9 @@ fn a_saved_page_is_of_the_site_of_its_canonical_link() {
                 format!("<link rel=canonical href=http://{site}.test/{name}>")
             };
             let html = format!(
-                "<title>tea</title>{link}<main><article><h1>tea</h1><p>{}</p></article></main><div><p>{}</p></div>",
+                "<title>tea {name}</title>{link}<main><article><h1>tea</h1><p>{}</p></article></main><div><p>{}</p></div>",
                 words("tea", 150),
-                words(name, 600),
+                words(name, 120),
             );
             fs::write(dir.path().join(format!("{name}.html")), html).unwrap();
         }
