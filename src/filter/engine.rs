@@ -20,7 +20,7 @@ use super::{
     window::{Representative, Window},
 };
 use crate::{
-    fingerprint::{Digest, Fingerprint, Recipe, Signature, similarity},
+    fingerprint::{Digest, Fingerprint, Recipe, similarity},
     index::{BlockIndex, Candidate, Index},
     page::{DocId, Timestamp},
 };
@@ -252,7 +252,11 @@ impl<I: Index> Engine<I> {
     /// The documents of the window whose signatures differ least from this one, the nearest first, with the bits in which fingerprints and
     /// signatures differ. Compares with all of the window.
     #[cfg(feature = "serve")]
-    pub(crate) fn nearest(&self, signature: Signature, limit: usize) -> Vec<(DocId, u32, u32)> {
+    pub(crate) fn nearest(
+        &self,
+        signature: crate::fingerprint::Signature,
+        limit: usize,
+    ) -> Vec<(DocId, u32, u32)> {
         let mut nearest = BinaryHeap::new();
         for other in self.window.iter() {
             let Some(of_other) = other.signature else { continue };

@@ -153,7 +153,7 @@ impl<S: Store> Filter<S> {
     ///
     /// # Errors
     /// As [`judge`](Self::judge).
-    #[cfg(feature = "crawl")]
+    #[cfg(feature = "serve")]
     pub(crate) fn peek(&mut self, document: &Document) -> Result<Judgement, S::Error> {
         self.engine.check(document)?;
         self.store.attempt(|store| self.engine.peek(store, document))
