@@ -6,7 +6,7 @@ usage: copies.py copies|sites|amp OUT NAME=LANG=GITDIR[=FOLDER] …     (one NAM
 The kinds of copies are those of copies_check.py (set COPIES_CHECK to its folder). Words are counted in every script, and the article is found in more themes.
 """
 import copy, json, os, random, re, sys
-sys.path.insert(0, os.environ.get("COPIES_CHECK", "/work/shared/research/copies"))
+sys.path.insert(0, os.environ.get("COPIES_CHECK", "../shared/research/copies"))
 import copies_check as ck
 from lxml import etree
 

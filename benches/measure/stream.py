@@ -19,8 +19,8 @@ The last line sums wrong and missed of all: with it two programs can be compared
 import argparse, collections, hashlib, json, os, pickle, re, subprocess, sys
 from concurrent.futures import ThreadPoolExecutor
 
-CACHE = os.environ.get("MEASURE_CACHE", "/work/data/cache")
-BASE = "/work/base/target/release/pagesieve"
+CACHE = os.environ.get("MEASURE_CACHE", "target/measure-cache")
+BASE = os.environ.get("MEASURE_BASE", "target/release/pagesieve")
 ALONE = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e00-\u0eff"
 TOKEN = re.compile("[%s]|[^\\W%s]+" % (ALONE, ALONE))
 
