@@ -31,7 +31,7 @@ use crate::fingerprint::similarity;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Comparison {
-    /// From 0 to 1: `shared / (shared + factor · (unshared of both))`.
+    /// From 0 to 1: `S / (S + factor · U)`, where `S` is `shared` and `title`, and `U` is `unshared` of both and what two titles count.
     pub similarity: f64,
     /// What both have.
     pub shared: f64,
