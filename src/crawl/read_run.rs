@@ -297,8 +297,8 @@ impl PastRun {
 
     /// The pages nearest to a text, at most `limit`, and how the run would judge the text if it came next. `options` are the run's
     /// [own](Self::options), or others to see their effect: then copies of near duplicates are judged again. The document must be made by
-    /// the run's [recipe](Self::recipe); its key and time do not matter. Compares it with every signature of the window, in memory that
-    /// does not grow with the window.
+    /// the run's [recipe](Self::recipe); its key and time do not matter. Compares it with every signature of the window, one
+    /// after the other; the content of candidates is read into memory.
     ///
     /// # Errors
     /// If the state cannot be read.
