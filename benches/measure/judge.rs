@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use pagesieve::{Filter, filter::Rule};
+use pagesieve::{
+    Filter,
+    filter::{Kind, Rule},
+};
 
 use super::group::{Group, OnePage, jaccard, options, read};
 
@@ -24,7 +27,7 @@ pub(crate) fn judge(rule: Rule, files: &[String], show: bool) {
             row.right += usize::from(right);
             if show && !right {
                 let of = found[at]
-                    .map(|(of, similarity)| format!("{} {similarity:.3}", group.pages[of].url));
+                    .map(|(of, similarity, _)| format!("{} {similarity:.3}", group.pages[of].url));
                 println!(
                     "{}\t{kind}\t{}\t{}",
                     group.name,
@@ -34,8 +37,8 @@ pub(crate) fn judge(rule: Rule, files: &[String], show: bool) {
             }
         };
         for (at, kind, want) in &group.checks {
-            let of = found[*at].map(|(of, _)| group.pages[of].url.as_str());
-            let is_exact = found[*at].is_some_and(|(_, similarity)| similarity >= 1.0);
+            let of = found[*at].map(|(of, ..)| group.pages[of].url.as_str());
+            let is_exact = found[*at].is_some_and(|(.., kind)| kind == Kind::Exact);
             let right = match want.as_str() {
                 "new" => of.is_none(),
                 "dup" | "near" => of.is_some(),
@@ -47,13 +50,13 @@ pub(crate) fn judge(rule: Rule, files: &[String], show: bool) {
             count(kind, right, *at);
         }
         for (a, b) in &group.pairs {
-            let [of_a, of_b] = [a, b].map(|at| found[*at].map(|(of, _)| of));
+            let [of_a, of_b] = [a, b].map(|at| found[*at].map(|(of, ..)| of));
             let right = of_a == Some(*b) || of_b == Some(*a) || of_a.is_some() && of_a == of_b;
             count("pairs found", right, *a.max(b));
         }
         if group.checks.is_empty() {
             for (at, found) in found.iter().enumerate() {
-                let Some((of, _)) = found else { continue };
+                let Some((of, ..)) = found else { continue };
                 let (a, b) = (&group.pages[at], &group.pages[*of]);
                 let (similarity, titles) = (jaccard(a, b), a.title != b.title);
                 count("dropped: J >= 0.5, or one title", similarity >= 0.5 || !titles, at);
@@ -73,7 +76,7 @@ pub(crate) fn judge(rule: Rule, files: &[String], show: bool) {
 }
 
 /// The page that each page repeats, if any.
-fn verdicts(rule: Rule, group: &Group) -> Vec<Option<(usize, f32)>> {
+fn verdicts(rule: Rule, group: &Group) -> Vec<Option<(usize, f32, Kind)>> {
     let mut options = options();
     options.rule = rule;
     let mut filter = Filter::new(&options).expect("the options are valid");
@@ -81,7 +84,7 @@ fn verdicts(rule: Rule, group: &Group) -> Vec<Option<(usize, f32)>> {
     let judged = group.pages.iter().enumerate().map(|(at, page)| {
         let judgement = filter.judge(&page.document).expect("the filter made it");
         ids.insert(judgement.id, at);
-        judgement.verdict.matched().map(|found| (ids[&found.of], found.similarity))
+        judgement.verdict.matched().map(|found| (ids[&found.of], found.similarity, found.kind))
     });
     judged.collect()
 }
