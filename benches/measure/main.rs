@@ -7,7 +7,7 @@
 //! cargo bench --bench measure -- sensitivity GROUPS...        what changes if a number is 10 % smaller or larger, half or double
 //! ```
 //!
-//! `NAME=VALUE` sets a number before. `--show` prints each error. `groups.py` makes the files: a group a line, as `group.rs` reads it.
+//! `NAME=VALUE` sets a number before; `fit` leaves it so. `--show` prints each error. `groups.py` makes the files: a group a line, as `group.rs` reads it.
 
 #![allow(
     clippy::cast_possible_truncation,
@@ -37,10 +37,13 @@ fn main() {
         return;
     };
     let mut rule = Rule::default();
-    let (mut files, mut show) = (Vec::new(), false);
+    let (mut files, mut given, mut show) = (Vec::new(), Vec::new(), false);
     for argument in rest {
         match argument.split_once('=') {
-            Some((name, value)) => rule = with(rule, name, value.parse().expect("a number")),
+            Some((name, value)) => {
+                rule = with(rule, name, value.parse().expect("a number"));
+                given.push(name);
+            }
             None if argument == "--show" => show = true,
             None => files.push(argument.clone()),
         }
@@ -48,7 +51,7 @@ fn main() {
     match command.as_str() {
         "numbers" => numbers(rule),
         "judge" => judge::judge(rule, &files, show),
-        "fit" => fit::fit(rule, &files),
+        "fit" => fit::fit(rule, &given, &files),
         "score" => fit::score(rule, &files, show),
         "sensitivity" => fit::sensitivity(rule, &files),
         other => {

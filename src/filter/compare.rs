@@ -13,15 +13,16 @@
 //!
 //! The comparison is symmetric, and depends on nothing but the two sketches, the templates of their origins and the rule.
 
-use std::{collections::HashSet, ops::Range};
+use std::ops::Range;
 
+use foldhash::{HashSet, HashSetExt};
 use serde::{Deserialize, Serialize};
 
 use super::{
     rule::Rule,
     sketch::{
-        Block, Content, Feature, PASSAGE, Place, Sketch, feature_of_target, feature_of_title,
-        sampled,
+        Block, Content, Feature, PASSAGE, Place, Sketch, Tail, Token, feature_of_target,
+        feature_of_title, sampled,
     },
     template::{Frequencies, Template},
 };
@@ -80,7 +81,8 @@ pub fn compare(
     let is_one_origin = origins[0].is_some() && origins[0] == origins[1];
     if let [Some(one), Some(other)] = [&later.0.content, &earlier.0.content] {
         let templates = [later.1, earlier.1];
-        return Side::new(one).compare(rule, &Side::new(other), templates, is_one_origin);
+        let sides = [one, other].map(|content| Side::new(rule, content));
+        return sides[0].compare(rule, &sides[1], templates, is_one_origin);
     }
     let [one, other] = [&later.0.text, &earlier.0.text];
     let are_equal = one.digest.is_some() && one.digest == other.digest;
@@ -89,47 +91,43 @@ pub fn compare(
     Comparison { similarity, is_one_origin, ..Comparison::default() }
 }
 
-/// A page that is compared: its passages and their table, made once.
+/// A page that is compared: what is looked up in it, made once.
 #[derive(Clone, Debug)]
 pub(super) struct Side<'a> {
     content: &'a Content,
     ranges: Vec<Range<usize>>,
     /// The passage from each token on.
     passages: Vec<u64>,
-    table: Table,
-    /// The features of its blocks, in page order and sorted.
+    has: HashSet<u64>,
+    /// The features of its blocks, in page order.
     features: Vec<Feature>,
-    sorted: Vec<Feature>,
     /// All features of the page, sorted.
     all: Vec<Feature>,
-    /// For each token whether it is in a passage that the page did not have before: repeated words count once.
-    is_first: Vec<bool>,
+    /// The weight of each token, apart from where it stands and how common its block is: repeated passages count once.
+    weights: Vec<f64>,
 }
 
 impl<'a> Side<'a> {
-    pub(super) fn new(content: &'a Content) -> Self {
+    pub(super) fn new(rule: &Rule, content: &'a Content) -> Self {
         let passages: Vec<u64> = content.passages().collect();
-        let mut table = Table::new(passages.len());
-        let mut is_first = vec![passages.is_empty(); content.tokens.len()];
-        for number in 0..passages.len() {
-            if table.enter(number, &passages) == number {
-                is_first[number..number + PASSAGE].fill(true);
+        let mut has = HashSet::with_capacity(passages.len());
+        let weight = |token: &Token| if token.is_character() { rule.character } else { 1.0 };
+        let mut weights: Vec<f64> = content.tokens.iter().map(weight).collect();
+        // The end of the last passage that the page did not have before.
+        let mut end = if passages.is_empty() { weights.len() } else { 0 };
+        for (start, &passage) in passages.iter().enumerate() {
+            if has.insert(passage) {
+                end = start + PASSAGE;
+            } else if start >= end {
+                weights[start] = 0.0;
             }
         }
-        let features: Vec<_> = content.block_features().collect();
-        let mut sorted = features.clone();
-        sorted.sort_unstable();
+        let after = end.max(passages.len());
+        weights[after..].fill(0.0);
         let ranges = content.ranges().collect();
-        Self {
-            content,
-            ranges,
-            passages,
-            table,
-            features,
-            sorted,
-            all: content.features(),
-            is_first,
-        }
+        let features: Vec<Feature> = content.block_features().collect();
+        let all = content.features(features.iter().copied());
+        Self { content, ranges, passages, has, features, all, weights }
     }
 
     /// Compares it with an earlier page. Both come with the template of their origins, which are one or two.
@@ -176,34 +174,25 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// What of it is not common on its site.
-    pub(super) fn weight(&self, rule: &Rule, template: &Template) -> f64 {
+    /// Whether what of it is not common on its site weighs less than this.
+    pub(super) fn is_lighter(&self, rule: &Rule, template: &Template, least: f64) -> bool {
         let known = template.without([&self.all, &self.all]);
-        let rarity: Vec<f64> = self.features.iter().map(|it| known.rarity(rule, *it)).collect();
-        self.weights(rule, &rarity).iter().sum::<f64>() + tail(rule, self, self)[0]
-    }
-
-    /// The weight of each token, given how rare each block is.
-    fn weights(&self, rule: &Rule, rarity: &[f64]) -> Vec<f64> {
-        let mut weights = vec![0.0; self.content.tokens.len()];
-        for (range, rarity) in self.ranges.iter().zip(rarity) {
-            for at in range.clone().filter(|at| self.is_first[*at]) {
-                let is_character = self.content.tokens[at].is_character();
-                weights[at] = rarity * if is_character { rule.character } else { 1.0 };
+        let Tail { words, characters, .. } = self.content.tail;
+        let mut sum = f64::from(words) + f64::from(characters);
+        for (feature, range) in self.features.iter().zip(&self.ranges) {
+            sum += known.rarity(rule, *feature) * self.weights[range.clone()].iter().sum::<f64>();
+            if sum >= least {
+                return false;
             }
         }
-        weights
-    }
-
-    fn has(&self, passage: u64) -> bool {
-        self.table.find(passage, &self.passages).is_some()
+        true
     }
 
     /// The tokens that are in a passage of both pages.
     fn covered_by(&self, other: &Side<'_>) -> Vec<bool> {
         let mut covered = vec![false; self.content.tokens.len()];
         for (start, &passage) in self.passages.iter().enumerate() {
-            if other.has(passage) {
+            if other.has.contains(&passage) {
                 covered[start..start + PASSAGE].fill(true);
             }
         }
@@ -219,8 +208,6 @@ struct View<'a> {
     covered: Vec<bool>,
     /// For each block how much of its weight counts, by how common it is on the site.
     rarity: Vec<f64>,
-    /// The weight of each token that counts, apart from where it stands.
-    weights: Vec<f64>,
     /// The tail: what both have, and what only this page has.
     tail: [f64; 2],
 }
@@ -237,15 +224,12 @@ struct Share {
 impl<'a> View<'a> {
     fn new(rule: &Rule, side: &'a Side<'a>, other: &'a Side<'a>, known: &Frequencies<'_>) -> Self {
         let rarity: Vec<f64> = side.features.iter().map(|it| known.rarity(rule, *it)).collect();
-        let weights = side.weights(rule, &rarity);
-        Self {
-            side,
-            other,
-            covered: side.covered_by(other),
-            rarity,
-            weights,
-            tail: tail(rule, side, other),
-        }
+        Self { side, other, covered: side.covered_by(other), rarity, tail: tail(rule, side, other) }
+    }
+
+    /// Whether the other page has an equal block.
+    fn has_block(&self, number: usize) -> bool {
+        self.other.all.binary_search(&self.side.features[number]).is_ok()
     }
 
     /// Of a page of one origin all counts: common passages and equal blocks are shared.
@@ -257,14 +241,24 @@ impl<'a> View<'a> {
                 Place::Links => rule.link,
                 Place::Around => rule.around,
             };
-            let is_equal = self.other.sorted.binary_search(&self.side.features[number]).is_ok();
-            for at in self.side.ranges[number].clone() {
-                let shared = is_equal || self.covered[at];
-                *(if shared { &mut sums.shared } else { &mut sums.unshared }) +=
-                    place * self.weights[at];
+            let [mut shared, mut unshared] = self.split(number, &self.covered);
+            if unshared > 0.0 && self.has_block(number) {
+                (shared, unshared) = (shared + unshared, 0.0);
             }
+            sums.shared += place * shared;
+            sums.unshared += place * unshared;
         }
         sums
+    }
+
+    /// The weight of what is shared of a block, and of what is not.
+    fn split(&self, number: usize, is_shared: &[bool]) -> [f64; 2] {
+        let range = self.side.ranges[number].clone();
+        let mut sums = [0.0; 2];
+        for (weight, is_shared) in self.side.weights[range.clone()].iter().zip(&is_shared[range]) {
+            sums[usize::from(!is_shared)] += weight;
+        }
+        sums.map(|sum| sum * self.rarity[number])
     }
 
     /// Of a page of another origin its article counts: the body text, or the smallest element that holds what is shared in long runs. If the
@@ -272,32 +266,36 @@ impl<'a> View<'a> {
     fn on_two_origins(&self, rule: &Rule, one_title: f64) -> Share {
         let is_shared = long_runs(&self.covered, rule.run);
         let blocks = &self.side.content.blocks;
-        let mut sums = vec![[0.0; 2]; blocks.len()];
-        for (number, block) in blocks.iter().enumerate() {
-            let place = if block.place == Place::Links { rule.link } else { 1.0 };
-            for at in self.side.ranges[number].clone() {
-                sums[number][usize::from(!is_shared[at])] += place * self.weights[at];
+        let sums: Vec<[f64; 2]> = (0..blocks.len())
+            .map(|number| {
+                let place = if blocks[number].place == Place::Links { rule.link } else { 1.0 };
+                self.split(number, &is_shared).map(|sum| place * sum)
+            })
+            .collect();
+        let weights: Vec<f64> = sums.iter().map(|[shared, _]| *shared).collect();
+        let element = enclosing_element(blocks, &weights, rule.enclosing);
+        let [tail, own_tail] = self.tail;
+        let (mut shared, mut in_body, mut in_element) = (tail, tail, tail);
+        let (mut own_body, mut own_element, mut own_around) = (own_tail, 0.0, own_tail);
+        for (number, [both, own]) in sums.into_iter().enumerate() {
+            shared += both;
+            if element.contains(&number) {
+                in_element += both;
+                own_element += own;
+            }
+            if blocks[number].place.is_body() {
+                in_body += both;
+                own_body += own;
+                own_around += if element.contains(&number) { 0.0 } else { own };
             }
         }
-        let sum = |range: Range<usize>, part: usize, counts: &dyn Fn(usize) -> bool| -> f64 {
-            range.filter(|&number| counts(number)).map(|number| sums[number][part]).sum()
-        };
-        let all = 0..blocks.len();
-        let is_body = |number: usize| blocks[number].place.is_body();
-        let shared = sum(all.clone(), 0, &|_| true) + self.tail[0];
         if shared == 0.0 {
             return Share::default();
         }
-        let shared_body = sum(all.clone(), 0, &is_body) + self.tail[0];
-        let is_in_body = 2.0 * shared_body >= shared;
-        let own_body = sum(all.clone(), 1, &is_body) + self.tail[1];
-        let weights: Vec<f64> = sums.iter().map(|[shared, _]| *shared).collect();
-        let element = enclosing_element(blocks, &weights, rule.enclosing);
-        let is_around = |number: usize| is_body(number) && !element.contains(&number);
-        let around = sum(all, 1, &is_around) + self.tail[1];
-        let of_element = sum(element.clone(), 1, &|_| true) + (1.0 - one_title) * around;
+        let is_in_body = 2.0 * in_body >= shared;
+        let of_element = own_element + (1.0 - one_title) * own_around;
         let unshared = if is_in_body { own_body.min(of_element) } else { of_element };
-        Share { shared: sum(element, 0, &|_| true) + self.tail[0], unshared, is_in_body }
+        Share { shared: in_element, unshared, is_in_body }
     }
 }
 
@@ -342,29 +340,19 @@ impl View<'_> {
             if is_one_origin { self.covered.clone() } else { long_runs(&self.covered, rule.run) };
         let mut found = Vec::new();
         for (block, range) in self.side.ranges.iter().enumerate() {
-            let feature = &self.side.features[block];
-            let is_equal = is_one_origin && self.other.sorted.binary_search(feature).is_ok();
+            let is_equal = is_one_origin && self.has_block(block);
+            let part = |is_shared: bool| match is_shared || is_equal {
+                _ if self.rarity[block] < 0.5 => Part::Common,
+                true => Part::Shared,
+                false => Part::Own,
+            };
             let mut at = 0;
-            for run in runs[range.clone()].chunk_by(|a, b| a == b) {
+            for run in runs[range.clone()].chunk_by(|a, b| part(*a) == part(*b)) {
                 let words = at..at + run.len();
                 at = words.end;
-                let part = match run[0] || is_equal {
-                    _ if self.rarity[block] < 0.5 => Part::Common,
-                    true => Part::Shared,
-                    false => Part::Own,
-                };
-                match found.last_mut() {
-                    Some(Passage { block: last, words: before, part: same, .. })
-                        if *last == block && *same == part =>
-                    {
-                        before.end = words.end;
-                    }
-                    _ => found.push(Passage { block, words, is_whole: false, part }),
-                }
+                let is_whole = run.len() == range.len();
+                found.push(Passage { block, words, is_whole, part: part(run[0]) });
             }
-        }
-        for passage in &mut found {
-            passage.is_whole = passage.words.len() == self.side.ranges[passage.block].len();
         }
         found
     }
@@ -384,9 +372,13 @@ fn tail(rule: &Rule, side: &Side<'_>, other: &Side<'_>) -> [f64; 2] {
     let distinct =
         mine.passages.bound.map_or(sampled_passages, |it| sampled_passages / sampled_share(it));
     let known = mine.passages.up_to(mine.passages.common_bound(&theirs.passages));
-    let head: HashSet<u32> = other.passages.iter().map(|passage| sampled(*passage)).collect();
-    let is_shared = |hash: &&u32| theirs.passages.has(**hash) || head.contains(hash);
-    let share = number(known.iter().filter(is_shared).count()) / number(known.len().max(1));
+    let most = known.last().copied().unwrap_or_default();
+    let head = other.passages.iter().map(|passage| sampled(*passage)).filter(|it| *it <= most);
+    let mut shared: Vec<u32> = head.filter(|hash| known.binary_search(hash).is_ok()).collect();
+    shared.extend(known.iter().filter(|hash| theirs.passages.has(**hash)));
+    shared.sort_unstable();
+    shared.dedup();
+    let share = number(shared.len()) / number(known.len().max(1));
     let weight = mean * distinct.min(tokens);
     [weight * share, weight * (1.0 - share)]
 }
@@ -465,48 +457,6 @@ fn enclosing_element(blocks: &[Block], weights: &[f64], share: f64) -> Range<usi
     }
 }
 
-/// Finds the passages of a page: open addressing, at most half full.
-#[derive(Clone, Debug)]
-struct Table {
-    /// The number of a passage, from 1 on; 0 in a free slot. The passages are in the list that is given.
-    slots: Vec<u32>,
-}
-
-impl Table {
-    /// An empty table for this many passages.
-    fn new(passages: usize) -> Self {
-        Self { slots: vec![0; (2 * passages).next_power_of_two().max(2)] }
-    }
-
-    /// Enters a passage. Returns the number of the equal one that was entered first: its own, if it was not.
-    fn enter(&mut self, number: usize, passages: &[u64]) -> usize {
-        let slot = self.slot(passages[number], passages);
-        if let Some(first) = self.number(slot) {
-            return first;
-        }
-        self.slots[slot] = u32::try_from(number + 1).unwrap_or(u32::MAX);
-        number
-    }
-
-    fn find(&self, passage: u64, passages: &[u64]) -> Option<usize> {
-        self.number(self.slot(passage, passages))
-    }
-
-    fn number(&self, slot: usize) -> Option<usize> {
-        (self.slots[slot] as usize).checked_sub(1)
-    }
-
-    /// Where the passage is, or a free slot if it is not there.
-    fn slot(&self, passage: u64, passages: &[u64]) -> usize {
-        let last = self.slots.len() - 1;
-        let mut slot = (passage.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & last;
-        while self.number(slot).is_some_and(|number| passages[number] != passage) {
-            slot = (slot + 1) & last;
-        }
-        slot
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![expect(clippy::float_cmp, reason = "the same sums are equal")]
@@ -528,7 +478,9 @@ mod tests {
         templates: [&Template; 2],
         is_one_origin: bool,
     ) -> Comparison {
-        Side::new(one).compare(&Rule::default(), &Side::new(other), templates, is_one_origin)
+        let rule = Rule::default();
+        let sides = [one, other].map(|content| Side::new(&rule, content));
+        sides[0].compare(&rule, &sides[1], templates, is_one_origin)
     }
 
     /// Templates that have learnt from these pages.
@@ -583,7 +535,10 @@ mod tests {
 
         #[test]
         fn what_is_covered_is_in_a_passage_of_both(one in any_content(), other in any_content()) {
-            let covered = Side::new(&one).covered_by(&Side::new(&other));
+            let covered = {
+                let rule = Rule::default();
+                Side::new(&rule, &one).covered_by(&Side::new(&rule, &other))
+            };
             let mut expected = vec![false; one.tokens.len()];
             for start in 0..(one.tokens.len() + 1).saturating_sub(PASSAGE) {
                 let passage = &one.tokens[start..start + PASSAGE];

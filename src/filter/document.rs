@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    keys::Keys,
-    reader::{self, Read},
+    reader,
     sketch::{Content, Key, OriginKey, Sketch},
     verdict::Facts,
 };
@@ -127,13 +126,13 @@ impl Documents {
     /// A plain text, arriving now.
     #[must_use]
     pub fn text(&self, id: &str, text: &str) -> Document {
-        self.document(id, None, text, language(text).and_then(Lang::new))
+        self.document(id, None, with_language(text), None)
     }
 
     /// A plain text from an origin, arriving now: a host, for instance.
     #[must_use]
     pub fn text_from(&self, origin: &str, id: &str, text: &str) -> Document {
-        self.document(id, Some(origin), text, language(text).and_then(Lang::new))
+        self.document(id, Some(origin), with_language(text), None)
     }
 
     /// The body text of a page, arriving now, together with what the extractor found in the page. The id is the page's URL.
@@ -182,31 +181,7 @@ impl Documents {
         text: &str,
         outline: &Outline,
     ) -> Document {
-        self.with_outline(id, origin, (text, language(text).and_then(Lang::new)), outline)
-    }
-
-    fn with_outline(
-        &self,
-        id: &str,
-        origin: Option<&str>,
-        (text, lang): (&str, Option<Lang>),
-        outline: &Outline,
-    ) -> Document {
-        if !self.reads_content || outline.parents().is_empty() {
-            return self.document(id, origin, text, lang);
-        }
-        let (Read { content, keys }, sketch) = reader::read(outline, text, &self.fingerprinter);
-        let Keys { stored, searched } = keys;
-        let origin = origin.map(OriginKey::of);
-        let sketch =
-            Sketch { content: Some(content), keys: stored, ..Sketch::of_text(sketch, origin) };
-        Document {
-            lang,
-            at: Timestamp::now(),
-            sketch,
-            searched,
-            ..self.sketched(id, TextSketch::default(), chars(text))
-        }
+        self.document(id, origin, with_language(text), Some(outline))
     }
 
     /// The text that an extractor found, arriving now. Its origin is the host and port of its URL. `body` is the digest of the bytes from
@@ -222,7 +197,8 @@ impl Documents {
     ) -> Document {
         let lang = extracted.lang.and_then(Lang::new);
         let origin = origin.map(Origin::as_str);
-        let document = self.with_outline(id, origin, (&extracted.text, lang), &extracted.outline);
+        let text = (&*extracted.text, lang);
+        let document = self.document(id, origin, text, Some(&extracted.outline));
         Document { sketch: Sketch { body, ..document.sketch }, ..document }
     }
 
@@ -242,11 +218,29 @@ impl Documents {
         }
     }
 
-    fn document(&self, id: &str, origin: Option<&str>, text: &str, lang: Option<Lang>) -> Document {
-        let sketch = Sketch::of_text(self.fingerprinter.sketch(text), origin.map(OriginKey::of));
+    fn document(
+        &self,
+        id: &str,
+        origin: Option<&str>,
+        (text, lang): (&str, Option<Lang>),
+        outline: Option<&Outline>,
+    ) -> Document {
+        let origin = origin.map(OriginKey::of);
+        let outline = outline.filter(|it| self.reads_content && !it.parents().is_empty());
+        let (sketch, searched) = if let Some(outline) = outline {
+            let (content, keys, text) = reader::read(outline, text, &self.fingerprinter);
+            let text = Sketch::of_text(text, origin);
+            (Sketch { content: Some(content), keys: keys.stored, ..text }, keys.searched)
+        } else {
+            (Sketch::of_text(self.fingerprinter.sketch(text), origin), Vec::new())
+        };
         let document = self.sketched(id, TextSketch::default(), chars(text));
-        Document { lang, at: Timestamp::now(), sketch, ..document }
+        Document { lang, at: Timestamp::now(), sketch, searched, ..document }
     }
+}
+
+fn with_language(text: &str) -> (&str, Option<Lang>) {
+    (text, language(text).and_then(Lang::new))
 }
 
 fn chars(text: &str) -> u32 {

@@ -3,8 +3,6 @@
 //! The engine holds index, window and templates in memory. The store of the documents is passed to each call.
 
 use std::cmp::Reverse;
-#[cfg(feature = "serve")]
-use std::collections::BinaryHeap;
 
 use super::{
     compare::{Comparison, Passage, Side, passages},
@@ -16,11 +14,11 @@ use super::{
     store::{Change, Horizon, JudgeError, Known, Store},
     template::{TemplateChange, TemplateSample, Templates},
     thresholds::Thresholds,
-    verdict::{Facts, Judgement, Kind, Match, Step, Verdict},
+    verdict::{Facts, Judgement, Match, Step, Verdict},
     window::{Representative, Window},
 };
 use crate::{
-    fingerprint::{Digest, Fingerprint, Recipe, similarity},
+    fingerprint::{Digest, Fingerprint, Recipe},
     index::{BlockIndex, Candidate, Index},
     page::{DocId, Timestamp},
 };
@@ -32,7 +30,7 @@ const EQUAL_LIMIT: usize = BlockIndex::EQUAL_LIMIT as usize;
 /// Representatives that enter the index together when a window is restored.
 const BATCH: usize = 1 << 20;
 /// A page is compared with at most this many others: those with most keys in common.
-const MOST_COMPARED: usize = 8;
+const MOST_COMPARED: usize = 4;
 /// A page whose own content weighs less is thin: fewer than three words.
 const THIN: f64 = 3.0;
 
@@ -40,7 +38,7 @@ const THIN: f64 = 3.0;
 #[derive(Clone, Debug)]
 pub(crate) struct Engine<I = BlockIndex> {
     pub(super) index: I,
-    pub(super) window: Window,
+    pub(crate) window: Window,
     thresholds: Thresholds,
     pub(super) documents: Documents,
     rule: Rule,
@@ -149,7 +147,7 @@ impl<I: Index> Engine<I> {
     ) -> Result<Judgement, S::Error> {
         self.at_limit.clear();
         let Decided { verdict, facts, .. } = self.decide(store, document)?;
-        Ok(Judgement { id: self.next, at: self.window.clock(), verdict, facts })
+        Ok(Judgement { id: self.next, at: self.window.clock, verdict, facts })
     }
 
     /// Decides whether a document is a duplicate of one in the window.
@@ -163,8 +161,9 @@ impl<I: Index> Engine<I> {
         {
             return Ok(Decided { verdict, facts, new: Vec::new() });
         }
-        let side = self.content_of(document).map(Side::new);
-        let thin = side.as_ref().is_some_and(|side| self.is_thin(document, side));
+        let side = self.content_of(document).map(|content| Side::new(&self.rule, content));
+        let template = self.templates.get(document.sketch.origin);
+        let thin = side.as_ref().is_some_and(|side| side.is_lighter(&self.rule, template, THIN));
         let facts = Facts { thin, ..document.facts() };
         if let Some(text) = document.sketch.text.digest
             && let Some((verdict, _)) = self.look_up(store, document.key, text, Step::Text)?
@@ -182,11 +181,6 @@ impl<I: Index> Engine<I> {
         document.sketch.content.as_ref().filter(|_| self.passages.is_some())
     }
 
-    /// Whether a page has hardly any content of its own, as far as is known of its origin.
-    fn is_thin(&self, document: &Document, side: &Side<'_>) -> bool {
-        side.weight(&self.rule, self.templates.get(document.sketch.origin)) < THIN
-    }
-
     /// Whether a page with the body text of an earlier one is that page: extraction may have missed the content of both.
     fn is_the_same_page<S: Store>(
         &self,
@@ -196,26 +190,34 @@ impl<I: Index> Engine<I> {
         verdict: Verdict,
     ) -> Result<bool, S::Error> {
         let Some((side, found)) = side.zip(verdict.matched()) else { return Ok(true) };
-        let Some(other) = self.window.get(found.of) else { return Ok(true) };
-        if document.sketch.origin.is_none() || document.sketch.origin != other.origin {
-            return Ok(true);
-        }
-        let Some(content) = store.content(found.of)? else { return Ok(true) };
-        let compared =
-            self.compare(side, document.sketch.origin, &Side::new(&content), other.origin);
-        Ok(compared.similarity >= self.rule.similarity)
+        let origin = document.sketch.origin;
+        let other =
+            self.window.get(found.of).filter(|it| it.origin.is_some() && it.origin == origin);
+        let Some(other) = other else { return Ok(true) };
+        let compared = self.compare(store, (side, origin), &other)?;
+        Ok(compared.is_none_or(|it| it.similarity >= self.rule.similarity))
     }
 
-    /// Compares a page with an earlier one, given their origins.
-    fn compare(
+    /// Compares a page of this origin with an earlier one; `None` if that one is not kept.
+    fn compare<S: Store>(
         &self,
-        side: &Side<'_>,
-        origin: Option<OriginKey>,
-        earlier: &Side<'_>,
-        origin_of_earlier: Option<OriginKey>,
+        store: &mut S,
+        (side, origin): (&Side<'_>, Option<OriginKey>),
+        other: &Representative,
+    ) -> Result<Option<Comparison>, S::Error> {
+        let content = store.content(other.id)?;
+        Ok(content.map(|it| {
+            self.compare_sides([side, &Side::new(&self.rule, &it)], [origin, other.origin])
+        }))
+    }
+
+    fn compare_sides(
+        &self,
+        [side, earlier]: [&Side<'_>; 2],
+        origins: [Option<OriginKey>; 2],
     ) -> Comparison {
-        let templates = [origin, origin_of_earlier].map(|origin| self.templates.get(origin));
-        let is_one_origin = origin.is_some() && origin == origin_of_earlier;
+        let templates = origins.map(|origin| self.templates.get(origin));
+        let is_one_origin = origins[0].is_some() && origins[0] == origins[1];
         side.compare(&self.rule, earlier, templates, is_one_origin)
     }
 
@@ -241,33 +243,6 @@ impl<I: Index> Engine<I> {
             representative: self.window.horizon(self.next),
             alias: self.aliases.saturating_sub(self.window.capacity()),
         }
-    }
-
-    /// The number of pages in the window, without texts.
-    #[cfg(feature = "state")]
-    pub(crate) fn pages(&self) -> usize {
-        self.window.pages()
-    }
-
-    /// The documents of the window whose signatures differ least from this one, the nearest first, with the bits in which fingerprints and
-    /// signatures differ. Compares with all of the window.
-    #[cfg(feature = "serve")]
-    pub(crate) fn nearest(
-        &self,
-        signature: crate::fingerprint::Signature,
-        limit: usize,
-    ) -> Vec<(DocId, u32, u32)> {
-        let mut nearest = BinaryHeap::new();
-        for other in self.window.iter() {
-            let Some(of_other) = other.signature else { continue };
-            let distance = signature.fingerprint().distance(of_other.fingerprint());
-            nearest.push((signature.distance(&of_other), other.id, distance));
-            if nearest.len() > limit {
-                nearest.pop();
-            }
-        }
-        let sorted = nearest.into_sorted_vec().into_iter();
-        sorted.map(|(of_signature, id, distance)| (id, distance, of_signature)).collect()
     }
 
     /// Adds a sample that an earlier engine has learnt from. They come oldest first, without those that are outdated.
@@ -315,7 +290,7 @@ impl<I: Index> Engine<I> {
         Position {
             next: self.next,
             aliases: self.aliases,
-            clock: self.window.clock(),
+            clock: self.window.clock,
             oldest: self.window.horizon(self.next),
         }
     }
@@ -411,40 +386,24 @@ impl<I: Index> Engine<I> {
         ids.sort_by_key(|&(id, keys)| (Reverse(keys), id));
         let (mut best, mut compared): (Option<Match>, Vec<DocId>) = (None, Vec::new());
         for (id, _) in ids {
+            let other = self.window.get(id).filter(|it| it.has_content && it.key != document.key);
+            let Some(other) = other.filter(|_| !compared.contains(&id)) else { continue };
             if compared.len() == MOST_COMPARED {
                 break;
-            }
-            let Some(other) = self.window.get(id).filter(|other| other.key != document.key) else {
-                continue;
-            };
-            if compared.contains(&id) || !other.has_content {
-                continue;
             }
             compared.push(id);
             // Nothing later is better than equal content.
             if best.is_some_and(|best| best.similarity >= 1.0 && best.of < id) {
                 continue;
             }
-            let Some(content) = store.content(id)? else { continue };
-            let earlier = Side::new(&content);
-            let compared = self.compare(side, document.sketch.origin, &earlier, other.origin);
-            if !compared.repeats(&self.rule) {
-                continue;
-            }
-            let (signature, own) =
-                (other.signature.unwrap_or_default(), document.sketch.text.signature);
+            let found = self.compare(store, (side, document.sketch.origin), &other)?;
+            let Some(found) = found.filter(|it| it.repeats(&self.rule)) else { continue };
+            let signatures = [other.signature.unwrap_or_default(), document.sketch.text.signature];
             #[expect(clippy::cast_possible_truncation, reason = "it is from 0 to 1")]
-            let found = Match {
-                of: id,
-                kind: Kind::Near,
-                step: Step::Near,
-                distance: signature.fingerprint().distance(own.fingerprint()),
-                signature_distance: signature.distance(&own),
-                similarity: compared.similarity as f32,
-            };
+            let found =
+                Match { similarity: found.similarity as f32, ..Match::near(id, signatures) };
             let order = |it: &Match| (it.similarity, Reverse(it.of));
-            let is_better = |best: Match| order(&found) > order(&best);
-            if best.is_none_or(is_better) {
+            if best.is_none_or(|best| order(&found) > order(&best)) {
                 best = Some(found);
             }
         }
@@ -455,9 +414,9 @@ impl<I: Index> Engine<I> {
     #[cfg(feature = "cli")]
     pub(crate) fn compare_pages(&self, pages: [&Document; 2]) -> Option<ComparedPages> {
         let [later, earlier] = [self.content_of(pages[0])?, self.content_of(pages[1])?];
-        let sides = [Side::new(later), Side::new(earlier)];
+        let sides = [later, earlier].map(|content| Side::new(&self.rule, content));
         let origins = pages.map(|page| page.sketch.origin);
-        let comparison = self.compare(&sides[0], origins[0], &sides[1], origins[1]);
+        let comparison = self.compare_sides([&sides[0], &sides[1]], origins);
         let templates = origins.map(|origin| self.templates.get(origin));
         let passages =
             passages(&self.rule, [&sides[0], &sides[1]], templates, comparison.is_one_origin);
@@ -484,17 +443,9 @@ impl<I: Index> Engine<I> {
             if has_content && other.has_content {
                 return None;
             }
-            let signature_of_other = other.signature?;
-            let signature_distance = signature_of_other.distance(&signature);
-            let found = Match {
-                of: candidate.id,
-                kind: Kind::Near,
-                step: Step::Near,
-                distance: candidate.distance,
-                signature_distance,
-                similarity: similarity(signature_distance),
-            };
-            self.thresholds.confirms(&signature_of_other, &document.sketch.text).then_some(found)
+            let of_other = other.signature?;
+            let is_near = self.thresholds.confirms(&of_other, &document.sketch.text);
+            is_near.then(|| Match::near(candidate.id, [of_other, signature]))
         });
         if self.thresholds.confirms_by_signature() {
             accepted.min_by_key(|found| (found.signature_distance, found.of))
@@ -520,7 +471,7 @@ impl<I: Index> Engine<I> {
             .filter(|signature| self.index.insert(id, signature.fingerprint()));
         let representative = Representative {
             id,
-            at: self.window.clock(),
+            at: self.window.clock,
             key: document.key,
             origin: document.sketch.origin,
             signature,
@@ -528,7 +479,7 @@ impl<I: Index> Engine<I> {
         };
         self.window.push(&representative);
         if representative.has_content {
-            self.enter_page(id, &document.sketch.keys, self.window.pages());
+            self.enter_page(id, &document.sketch.keys, self.window.pages);
         }
         let template = self.learn(document);
         let judgement = self.numbered(Verdict::Unique, facts);
@@ -561,7 +512,7 @@ impl<I: Index> Engine<I> {
     fn numbered(&mut self, verdict: Verdict, facts: Facts) -> Judgement {
         let id = self.next;
         self.next = DocId(id.0 + 1);
-        Judgement { id, at: self.window.clock(), verdict, facts }
+        Judgement { id, at: self.window.clock, verdict, facts }
     }
 }
 

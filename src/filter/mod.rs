@@ -250,11 +250,6 @@ impl<S> Filter<S> {
     }
 }
 
-/// Callers move filters between threads.
-const fn assert_send<T: Send>() {}
-const _: () = assert_send::<Filter>();
-const _: () = assert_send::<Documents>();
-
 /// An item of a stream and its judgement.
 #[derive(Clone, Debug)]
 pub struct Judged<T, E = JudgeError> {

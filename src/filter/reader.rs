@@ -16,7 +16,7 @@ const MOST_BYTES: [usize; 2] = [1_200, 400];
 /// What a block takes beside its words.
 const BYTES_PER_BLOCK: usize = 5;
 /// So many words of the title and the first heading are kept.
-const MOST_OF_TITLE: usize = 24;
+const MOST_OF_TITLE: usize = 64;
 /// So many targets of links are kept: those in the body text, and others.
 const MOST_TARGETS: usize = 48;
 /// So many passages are sampled of the body text after what is kept of it.
@@ -24,30 +24,25 @@ const MOST_SAMPLED: usize = 48;
 /// The deepest nesting that is told apart.
 const MOST_DEPTH: u8 = 63;
 
-/// What a page is judged by beside the fingerprint of its text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Read {
-    pub(super) content: Content,
-    pub(super) keys: Keys,
-}
-
 /// Reads a page with this outline and body text. Also returns the sketch of the text: if it consists of the lines of the outline, as
 /// extraction makes them, its words are read once.
 pub(super) fn read(
     outline: &Outline,
     text: &str,
     fingerprinter: &Fingerprinter,
-) -> (Read, TextSketch) {
+) -> (Content, Keys, TextSketch) {
     let mut reader = Reader::new(outline, fingerprinter);
-    let Some(lines) = body_lines(outline, text) else {
+    let sketch = if let Some(lines) = body_lines(outline, text) {
+        let texts = lines.iter().map(|(_, text)| *text);
+        fingerprinter.sketch_of_lines(texts, |line, class, hash| {
+            reader.push(lines[line].0, class, hash);
+        })
+    } else {
         reader.read_body();
-        return (reader.finish(), fingerprinter.sketch(text));
+        fingerprinter.sketch(text)
     };
-    let texts = lines.iter().map(|(_, text)| *text);
-    let sketch = fingerprinter.sketch_of_lines(texts, |line, class, hash| {
-        reader.push(lines[line].0, class, hash);
-    });
-    (reader.finish(), sketch)
+    let (content, keys) = reader.finish();
+    (content, keys, sketch)
 }
 
 /// The lines of each block that is kept of a page.
@@ -68,8 +63,6 @@ struct Found {
     element: u32,
     lines: Range<usize>,
     place: Place,
-    /// Whether it is prose, if it stands around the body text.
-    is_prose: bool,
     /// Where its tokens are, and a hash of all of them.
     tokens: Range<usize>,
     hash: u64,
@@ -79,8 +72,9 @@ struct Reader<'a> {
     fingerprinter: &'a Fingerprinter,
     outline: &'a Outline,
     blocks: Vec<Found>,
-    /// The block that is read.
+    /// The block that is read, and the line after it.
     current: usize,
+    end: usize,
     tokens: Vec<Token>,
     room: usize,
     tail: Tail,
@@ -93,11 +87,13 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(outline: &'a Outline, fingerprinter: &'a Fingerprinter) -> Self {
+        let blocks = blocks(outline);
         Self {
             fingerprinter,
             outline,
-            blocks: blocks(outline),
             current: 0,
+            end: blocks.first().map_or(0, |first| first.lines.end),
+            blocks,
             tokens: Vec::with_capacity(MOST_BYTES[0] + MOST_BYTES[1]),
             room: MOST_BYTES[0],
             tail: Tail::default(),
@@ -111,8 +107,9 @@ impl<'a> Reader<'a> {
 
     /// Adds a token of the body text, given its line. They come in page order.
     fn push(&mut self, line: usize, class: Class, hash: u64) {
-        while self.blocks[self.current].lines.end <= line {
+        while self.end <= line {
             self.current += 1;
+            self.end = self.blocks[self.current].lines.end;
         }
         let token = Token::of(class, hash);
         self.keys.push(hash, true);
@@ -149,7 +146,7 @@ impl<'a> Reader<'a> {
     fn read_around(&mut self) {
         self.keys.end_body();
         let mut room = MOST_BYTES[1];
-        for block in self.blocks.iter_mut().filter(|block| block.is_prose) {
+        for block in self.blocks.iter_mut().filter(|block| !block.place.is_body()) {
             let start = self.tokens.len();
             let mut hashes = Vec::new();
             for line in block.lines.clone() {
@@ -180,7 +177,7 @@ impl<'a> Reader<'a> {
         (0..self.blocks.len()).filter(|&at| !self.blocks[at].tokens.is_empty())
     }
 
-    fn finish(mut self) -> Read {
+    fn finish(mut self) -> (Content, Keys) {
         self.read_around();
         let sampled = std::mem::replace(&mut self.sampled, BottomK::new(0)).finish();
         let mut content = Content {
@@ -202,7 +199,7 @@ impl<'a> Reader<'a> {
                 hash: (block.hash >> 48) as u16,
             });
         }
-        Read { content, keys: self.keys.finish() }
+        (content, self.keys.finish())
     }
 }
 
@@ -217,23 +214,22 @@ impl Found {
     }
 }
 
-/// The blocks of a page: lines of one element, in the body text or around it.
+/// The blocks of a page: lines of one element, in the body text or around it. Around it only prose counts, not links.
 fn blocks(outline: &Outline) -> Vec<Found> {
     let mut from = 0;
     let lines = outline.lines().chunk_by(|a, b| a.block == b.block && a.is_body == b.is_body);
-    let found = lines.map(|lines| {
+    let found = lines.filter_map(|lines| {
         let range = from..from + lines.len();
         from = range.end;
         let all: usize = range.clone().map(|line| outline.text_of(line).len()).sum();
         let linked: usize = lines.iter().map(|line| line.linked).sum();
-        let is_linked = linked * 2 > all;
-        let place = match (lines[0].is_body, is_linked) {
+        let place = match (lines[0].is_body, linked * 2 > all) {
             (true, false) => Place::Body,
             (true, true) => Place::Links,
-            (false, _) => Place::Around,
+            (false, false) => Place::Around,
+            (false, true) => return None,
         };
-        let is_prose = place == Place::Around && !is_linked;
-        Found { element: lines[0].block, lines: range, place, is_prose, tokens: 0..0, hash: 0 }
+        Some(Found { element: lines[0].block, lines: range, place, tokens: 0..0, hash: 0 })
     });
     found.collect()
 }

@@ -41,7 +41,7 @@ pub struct Rule {
 impl Default for Rule {
     fn default() -> Self {
         Self {
-            similarity: 0.73,
+            similarity: 0.68,
             shared: 8.0,
             character: 0.6,
             link: 0.2,
@@ -53,9 +53,9 @@ impl Default for Rule {
             site: 4.0,
             fade: 8,
             other_title: 5.0,
-            across: 0.37,
+            across: 0.47,
             run: 12,
-            enclosing: 0.9,
+            enclosing: 0.75,
         }
     }
 }

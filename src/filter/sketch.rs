@@ -122,6 +122,8 @@ impl OriginKey {
 
 /// The tokens of a passage.
 pub(super) const PASSAGE: usize = 5;
+/// Those of the bytes of its tokens.
+const PASSAGE_BITS: u64 = (1 << (8 * PASSAGE)) - 1;
 
 /// A word, a number, a sign, or a character where a script has no spaces, as a byte: its class, and as many bits of its hash as fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -272,12 +274,12 @@ impl Content {
         })
     }
 
-    /// All features, in order, none twice.
-    pub(crate) fn features(&self) -> Vec<Feature> {
+    /// All features, in order, none twice, given those of the blocks.
+    pub(super) fn features(&self, blocks: impl Iterator<Item = Feature>) -> Vec<Feature> {
         let titles = self.title.iter().map(|word| feature_of_title(word.hash));
         let targets =
             self.targets.iter().flat_map(|it| &it.hashes).map(|&it| feature_of_target(it));
-        let mut all: Vec<_> = self.block_features().chain(titles).chain(targets).collect();
+        let mut all: Vec<_> = blocks.chain(titles).chain(targets).collect();
         all.sort_unstable();
         all.dedup();
         all
@@ -285,10 +287,11 @@ impl Content {
 
     /// The passage from each token on, as a number: equal for equal bytes only.
     pub(super) fn passages(&self) -> impl Iterator<Item = u64> {
-        let number = |tokens: &[Token]| {
-            tokens.iter().fold(0, |number, token| number << 8 | u64::from(token.0))
-        };
-        self.tokens.windows(PASSAGE).map(number)
+        let last = self.tokens.iter().scan(0, |last, token| {
+            *last = (*last << 8 | u64::from(token.0)) & PASSAGE_BITS;
+            Some(*last)
+        });
+        last.skip(PASSAGE - 1)
     }
 
     /// As bytes, for a file.
@@ -314,7 +317,7 @@ impl Content {
 
 /// The hash by which a passage of the tail is sampled, given at least its tokens in the lowest bytes.
 pub(super) fn sampled(tokens: u64) -> u32 {
-    half(mixed(tokens & ((1 << (8 * PASSAGE)) - 1)))
+    half(mixed(tokens & PASSAGE_BITS))
 }
 
 pub(super) fn feature_of_title(hash: u16) -> Feature {

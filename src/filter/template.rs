@@ -4,10 +4,9 @@
 //! block is fades smoothly into its weight ([`Frequencies::rarity`]), so nothing changes at once when a second page has it. A template
 //! depends on the pages of its own origin and their order only.
 
-use std::{
-    collections::{HashMap, VecDeque},
-    hash::{BuildHasherDefault, Hasher},
-};
+use std::collections::VecDeque;
+
+use foldhash::HashMap;
 
 use super::{
     rule::Rule,
@@ -51,27 +50,7 @@ pub(crate) struct TemplateChange {
 #[derive(Clone, Debug, Default)]
 pub struct Template {
     samples: VecDeque<TemplateSample>,
-    counts: HashMap<Feature, u8, BuildHasherDefault<Hashed>>,
-}
-
-/// Features are hashes.
-#[derive(Clone, Copy, Debug, Default)]
-struct Hashed(u64);
-
-impl Hasher for Hashed {
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_u32(u32::from(*byte));
-        }
-    }
-
-    fn write_u32(&mut self, hash: u32) {
-        self.0 = (self.0 ^ u64::from(hash)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
+    counts: HashMap<Feature, u8>,
 }
 
 /// A template without two pages that are compared: what they have in common is not common for that.
@@ -108,8 +87,8 @@ impl Template {
     }
 
     pub(super) fn learn_from(&mut self, content: &Content) {
-        let (id, key, origin) = (DocId(0), Key(0), OriginKey::of(""));
-        self.add(TemplateSample { id, key, origin, features: content.features() });
+        let features = content.features(content.block_features());
+        self.add(TemplateSample { id: DocId(0), key: Key(0), origin: OriginKey::of(""), features });
     }
 
     /// The template without the pages of these features.
@@ -143,7 +122,7 @@ pub(super) struct Templates {
 
 impl Default for Templates {
     fn default() -> Self {
-        Self { origins: HashMap::new(), most: ORIGINS, none: Template::default() }
+        Self { origins: HashMap::default(), most: ORIGINS, none: Template::default() }
     }
 }
 
@@ -162,7 +141,8 @@ impl Templates {
         content: &Content,
     ) -> Option<TemplateSample> {
         let is_known = self.get(Some(origin)).samples.iter().any(|sample| sample.key == key);
-        (!is_known).then(|| TemplateSample { id, key, origin, features: content.features() })
+        let features = || content.features(content.block_features());
+        (!is_known).then(|| TemplateSample { id, key, origin, features: features() })
     }
 
     /// Learns from a sample, and returns the ones that it makes outdated.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    fingerprint::Fingerprint,
+    fingerprint::{Fingerprint, Signature, similarity},
     page::{DocId, Lang, Timestamp},
 };
 
@@ -35,6 +35,21 @@ pub struct Match {
     /// How similar the two are, from 0 to 1, by the measure that decided: 1 for equal texts, the cosine that the signatures estimate for other
     /// texts, and [`Comparison::similarity`](super::Comparison) for pages.
     pub similarity: f32,
+}
+
+impl Match {
+    /// A near match, with the similarity that the signatures estimate.
+    pub(super) fn near(of: DocId, [one, other]: [Signature; 2]) -> Self {
+        let signature_distance = one.distance(&other);
+        Self {
+            of,
+            kind: Kind::Near,
+            step: Step::Near,
+            distance: one.fingerprint().distance(other.fingerprint()),
+            signature_distance,
+            similarity: similarity(signature_distance),
+        }
+    }
 }
 
 /// How a duplicate repeats its match. The numbers are kept in states and never change.

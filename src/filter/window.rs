@@ -9,7 +9,7 @@
 //! them for its report. `templates` does not depend on the window.
 
 use std::{
-    collections::{BTreeSet, HashMap, VecDeque},
+    collections::{HashMap, VecDeque},
     hash::Hash,
     num::NonZeroU64,
     time::Duration,
@@ -104,31 +104,24 @@ impl Packed {
 
 /// The representatives that may still be matched, oldest first, and the clock by which they age.
 #[derive(Clone, Debug)]
-pub(super) struct Window {
+pub(crate) struct Window {
     options: WindowOptions,
     /// By number. A full block has 72 KiB.
     queue: IncrementalQueue<Packed>,
     /// How many of them are pages.
-    pages: usize,
-    /// Those after the oldest that were taken out.
-    taken: BTreeSet<DocId>,
-    clock: Timestamp,
+    pub(crate) pages: usize,
+    pub(super) clock: Timestamp,
 }
 
 impl Window {
     pub(super) fn new(options: WindowOptions) -> Self {
-        let (queue, taken) = (IncrementalQueue::default(), BTreeSet::new());
-        Self { options, queue, pages: 0, taken, clock: Timestamp(i64::MIN) }
+        let clock = Timestamp(i64::MIN);
+        Self { options, queue: IncrementalQueue::default(), pages: 0, clock }
     }
 
     /// Moves the clock to `at`, never back.
     pub(super) fn advance(&mut self, at: Timestamp) {
         self.clock = self.clock.max(at);
-    }
-
-    /// Where the clock stands.
-    pub(super) fn clock(&self) -> Timestamp {
-        self.clock
     }
 
     /// Drops what is too old.
@@ -158,31 +151,18 @@ impl Window {
         let front = self.queue.pop_if(|_| true);
         let has_content = front.is_some_and(|packed| packed.unpacked().has_content);
         self.pages -= usize::from(has_content);
-        self.forget_taken();
-    }
-
-    fn forget_taken(&mut self) {
-        match self.queue.front().map(Packed::id) {
-            Some(oldest) if self.taken.first().is_some_and(|taken| *taken < oldest) => {
-                self.taken = self.taken.split_off(&oldest);
-            }
-            Some(_) => {}
-            None => self.taken.clear(),
-        }
     }
 
     /// Removes a representative.
     pub(super) fn take(&mut self, id: DocId) -> Option<Representative> {
         let taken = self.queue.take(&id, Packed::id)?.unpacked();
         self.pages -= usize::from(taken.has_content);
-        self.taken.insert(id);
-        self.forget_taken();
         Some(taken)
     }
 
     /// Whether a representative is still in the window.
     pub(super) fn still_has(&self, id: DocId) -> bool {
-        self.queue.front().is_some_and(|oldest| oldest.id() <= id) && !self.taken.contains(&id)
+        self.queue.front().is_some_and(|oldest| oldest.id() <= id) && self.get(id).is_some()
     }
 
     /// The representative of this number, if it is in the window.
@@ -191,17 +171,12 @@ impl Window {
     }
 
     /// All representatives, oldest first.
-    pub(super) fn iter(&self) -> impl Iterator<Item = Representative> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Representative> {
         self.queue.iter().map(Packed::unpacked)
     }
 
     pub(super) fn len(&self) -> usize {
         self.queue.len()
-    }
-
-    /// How many representatives are pages.
-    pub(super) fn pages(&self) -> usize {
-        self.pages
     }
 
     /// How many representatives it may hold.

@@ -4,6 +4,7 @@
 //! answer after it: what was acknowledged is durable.
 
 use std::{
+    collections::BinaryHeap,
     path::{Path, PathBuf},
     thread,
 };
@@ -15,7 +16,7 @@ use utoipa::ToSchema;
 
 use crate::{
     filter::{Comparison, Filter, Kind, Options, Template, WindowOptions, compare},
-    fingerprint::{HashSeed, similarity},
+    fingerprint::{HashSeed, Signature, similarity},
     input::Prepared,
     page::DocId,
     sink::Decision,
@@ -219,7 +220,7 @@ pub(super) fn lookup(
 ) -> Result<String, StateError> {
     let judged = filter.peek(&document.document)?;
     let of = judged.verdict.matched().map(|found| filter.id_of(found.of)).transpose()?;
-    let mut near = filter.engine.nearest(document.document.sketch().text.signature, limit);
+    let mut near = nearest(filter, document.document.sketch().text.signature, limit);
     // A short text has no signature, but may be that of a document.
     if let Some(found) = judged.verdict.matched().filter(|found| found.kind == Kind::Exact)
         && limit > 0
@@ -238,6 +239,22 @@ pub(super) fn lookup(
         nearest: near.collect::<Result<_, _>>()?,
     };
     Ok(serde_json::to_string(&found).expect("it is JSON"))
+}
+
+/// The documents of the window whose signatures differ least from this one, the nearest first, with the bits in which fingerprints and
+/// signatures differ. Compares with all of the window.
+fn nearest(filter: &DurableFilter, signature: Signature, limit: usize) -> Vec<(DocId, u32, u32)> {
+    let mut nearest = BinaryHeap::new();
+    for other in filter.engine.window.iter() {
+        let Some(of_other) = other.signature else { continue };
+        let distance = signature.fingerprint().distance(of_other.fingerprint());
+        nearest.push((signature.distance(&of_other), other.id, distance));
+        if nearest.len() > limit {
+            nearest.pop();
+        }
+    }
+    let sorted = nearest.into_sorted_vec().into_iter();
+    sorted.map(|(of_signature, id, distance)| (id, distance, of_signature)).collect()
 }
 
 /// The documents of this id that the file holds, beside the thread that owns the filter: this reads the whole table.

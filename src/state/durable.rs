@@ -349,7 +349,7 @@ impl State {
         let position = self.position()?;
         let oldest = position.map_or(DocId(0), |position| position.oldest);
         let log = SignatureLog::restore(self, engine, oldest, report)?;
-        let pages = engine.pages();
+        let pages = engine.window.pages;
         self.for_each_page(oldest, |id, keys| engine.enter_page(id, keys, pages))?;
         self.restore_templates(engine, None)?;
         if let Some(position) = position {

@@ -13,6 +13,11 @@ use crate::{
 };
 use model::{Judge, script};
 
+/// Callers move filters between threads.
+const fn assert_send<T: Send>() {}
+const _: () = assert_send::<Filter>();
+const _: () = assert_send::<Documents>();
+
 /// A filter in memory. Reopened, it takes over the store, and the window is restored.
 struct InMemory {
     options: Options,
