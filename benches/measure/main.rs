@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! cargo bench --bench measure -- numbers                      prints and counts the numbers
+//! cargo bench --bench measure -- bytes GROUPS...              prints what is kept of a page
 //! cargo bench --bench measure -- judge GROUPS...              judges each group with a filter: what is right, by set and kind
 //! cargo bench --bench measure -- fit GROUPS...                fits the numbers: coordinate descent over a coarse grid
 //! cargo bench --bench measure -- sensitivity GROUPS...        what changes if a number is 10 % smaller or larger, half or double
@@ -50,12 +51,13 @@ fn main() {
     }
     match command.as_str() {
         "numbers" => numbers(rule),
+        "bytes" => bytes(&files),
         "judge" => judge::judge(rule, &files, show),
         "fit" => fit::fit(rule, &given, &files),
         "score" => fit::score(rule, &files, show),
         "sensitivity" => fit::sensitivity(rule, &files),
         other => {
-            eprintln!("no command {other}: numbers, judge, score, fit or sensitivity");
+            eprintln!("no command {other}: numbers, bytes, judge, score, fit or sensitivity");
             process::exit(2);
         }
     }
@@ -82,4 +84,21 @@ fn numbers(rule: Rule) {
     let all = numbers_of(rule);
     all.iter().for_each(|(name, number)| println!("{name:<16} {number}"));
     println!("{} numbers", all.len());
+}
+
+/// What is kept of a page, in bytes.
+fn bytes(files: &[String]) {
+    let groups = group::read(files);
+    let pages = groups.iter().flat_map(|group| &group.pages);
+    let mut sizes: Vec<usize> = pages.map(|page| page.document.sketch().to_bytes().len()).collect();
+    sizes.sort_unstable();
+    let mean = sizes.iter().sum::<usize>() as f64 / sizes.len().max(1) as f64;
+    let at = |share: f64| sizes[((sizes.len() - 1) as f64 * share) as usize];
+    println!(
+        "{} pages: mean {mean:.0} bytes, median {}, 99 of 100 at most {}, largest {}",
+        sizes.len(),
+        at(0.5),
+        at(0.99),
+        at(1.0)
+    );
 }

@@ -42,7 +42,7 @@ pub struct Comparison {
     pub factor: f64,
     /// What both have of one title, which counts as shared.
     pub title: f64,
-    /// From 0 to 1: whether the title of each has a word that the other's lacks.
+    /// From 0 to 1: whether the titles are two. The title of each has a word that the other lacks, or one has hardly any of the other's words.
     pub other_title: f64,
     /// The targets that only one of them links to.
     pub targets: [f64; 2],
@@ -392,7 +392,7 @@ pub(super) fn number(count: usize) -> f64 {
 struct Titles {
     /// From 0 to 1: whether all words of one are in the other, and enough of them.
     one: f64,
-    /// From 0 to 1: whether each has a word that the other lacks. The name of the site is common, and so hardly counts.
+    /// From 0 to 1: whether each has a word that the other lacks, or one has hardly any of the other's. The name of the site is common, and so hardly counts.
     other: f64,
 }
 
@@ -411,7 +411,10 @@ impl Titles {
                 }
             }
         }
-        let other = own[0].min(own[1]).min(1.0);
+        // Each has a word of its own, or one has hardly any of the other's.
+        let [less, more] = [own[0].min(own[1]), own[0].max(own[1])];
+        let few = (1.0 - 2.0 * both / (both + more).max(f64::MIN_POSITIVE)).max(0.0);
+        let other = less.max(few * (both + less).min(1.0)).min(1.0);
         Self { one: (both / rule.title_words).min(1.0) * (1.0 - other).max(0.0), other }
     }
 }

@@ -49,7 +49,7 @@ pub(crate) struct Keys {
 /// Collects the keys of a page from the hashes of its words: first those of the body text, then those of the prose around it.
 #[derive(Clone, Debug)]
 pub(super) struct KeysBuilder {
-    /// The hash of the last word, that of the last two, and so on.
+    /// The hashes of the last words, the latest last.
     last: [u64; PASSAGE],
     words: usize,
     all: BottomK<u64>,
@@ -72,16 +72,16 @@ impl Default for KeysBuilder {
 
 impl KeysBuilder {
     pub(super) fn push(&mut self, hash: u64, is_body: bool) {
-        for words in (0..PASSAGE).rev() {
-            let before = if words == 0 { 0 } else { self.last[words - 1] };
-            self.last[words] = (before.rotate_left(23) ^ hash).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        }
+        self.last.rotate_left(1);
+        self.last[PASSAGE - 1] = hash;
         self.words += 1;
         if self.words < PASSAGE {
             return;
         }
+        let key = self.last.iter().fold(0, |key: u64, hash| {
+            (key.rotate_left(23) ^ hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        });
         // The low bits of a product depend on the low bits only.
-        let key = self.last[PASSAGE - 1];
         let key = key ^ (key >> 32);
         self.all.push(key);
         if is_body { &mut self.body } else { &mut self.others }.push(key);

@@ -79,9 +79,8 @@ struct Reader<'a> {
     room: usize,
     tail: Tail,
     sampled: BottomK<u32>,
-    /// The last tokens of the body text, the latest in the lowest byte, and how many there were.
+    /// The last tokens of the body text, the latest in the lowest byte.
     last: u64,
-    read: usize,
     keys: KeysBuilder,
 }
 
@@ -100,7 +99,6 @@ impl<'a> Reader<'a> {
             // One more than is kept shows that there are more.
             sampled: BottomK::new(MOST_SAMPLED + 1),
             last: 0,
-            read: 0,
             keys: KeysBuilder::default(),
         }
     }
@@ -114,23 +112,22 @@ impl<'a> Reader<'a> {
         let token = Token::of(class, hash);
         self.keys.push(hash, true);
         self.last = self.last << 8 | u64::from(token.0);
-        self.read += 1;
-        let block = &mut self.blocks[self.current];
-        let needed = if block.tokens.is_empty() { BYTES_PER_BLOCK + 1 } else { 1 };
-        if self.room >= needed {
-            block.add(&mut self.tokens, token, hash);
-            self.room -= needed;
-            return;
+        if self.room > 0 {
+            let block = &mut self.blocks[self.current];
+            let needed = if block.tokens.is_empty() { BYTES_PER_BLOCK + 1 } else { 1 };
+            if self.room >= needed {
+                block.add(&mut self.tokens, token, hash);
+                self.room -= needed;
+                return;
+            }
+            self.room = 0;
         }
-        self.room = 0;
         // Of links the targets are known.
-        if block.place == Place::Links {
+        if self.blocks[self.current].place == Place::Links {
             return;
         }
         *(if token.is_character() { &mut self.tail.characters } else { &mut self.tail.words }) += 1;
-        if self.read >= PASSAGE {
-            self.sampled.push(sampled(self.last));
-        }
+        self.sampled.push(sampled(self.last));
     }
 
     /// Reads the lines of the body text.

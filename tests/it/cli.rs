@@ -238,7 +238,7 @@ fn explain_shows_what_pages_have_in_common() {
     assert_has(&reprint, "B is a near duplicate: they are similar enough (step near)");
     assert_has(&reprint, "181 words of content in common, under one title\n");
     assert_has(&reprint, "1 word only in B, 1 word only in A\n");
-    assert_has(&reprint, "of 0.73 needed, as pages of two hosts: one repeats the other\n");
+    assert_has(&reprint, "of 0.68 needed, as pages of two hosts: one repeats the other\n");
     assert_has(&reprint, "both have:\n");
     assert_has(&reprint, "\n  tide0 tide1 ");
     assert_has(&reprint, "only A has:\n");

@@ -148,7 +148,7 @@ fn check_shows_the_whole_configuration() {
     fold_chinese = true
     min_features = 10
     article = true
-    similarity = 0.73
+    similarity = 0.68
     memory = "1500 MiB"
     audit = 0
 
