@@ -105,6 +105,8 @@ impl Guard {
             Token::Null => self.admit_text(1).map(|_| tokenizer::Token::NullCharacterToken),
             Token::Doctype(doctype) => Ok(tokenizer::Token::DoctypeToken(doctype)),
         };
+        // The tree would keep a message for every NUL and stray tag.
+        self.builder.sink.0.borrow_mut().errors.clear();
         match token {
             Ok(token) => self.builder.process_token(token, 1),
             Err(limit) => {
@@ -124,13 +126,8 @@ impl Guard {
 
     /// Counts a tag and strips its unneeded attributes. Fails with the limit that it would exceed.
     fn admit(&mut self, mut tag: Tag) -> Result<tokenizer::Token, Truncation> {
-        {
-            let mut html = self.builder.sink.0.borrow_mut();
-            // The tree would keep a message for every NUL and stray tag.
-            html.errors.clear();
-            if html.tree.values().len() > MAX_NODES {
-                return Err(Truncation::Nodes);
-            }
+        if self.builder.sink.0.borrow().tree.values().len() > MAX_NODES {
+            return Err(Truncation::Nodes);
         }
         strip(&mut tag);
         self.is_code = tag.kind == TagKind::StartTag && is_code(&tag);

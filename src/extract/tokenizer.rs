@@ -442,9 +442,8 @@ fn resolve<'t>(
     in_attribute: bool,
     buffer: &'t mut String,
 ) -> &'t str {
-    let next = |text: &str| match resolves {
-        true => memchr2(b'&', 0, text.as_bytes()),
-        false => memchr(0, text.as_bytes()),
+    let next = |text: &str| {
+        if resolves { memchr2(b'&', 0, text.as_bytes()) } else { memchr(0, text.as_bytes()) }
     };
     let Some(mut end) = next(text) else { return text };
     buffer.clear();
@@ -452,12 +451,11 @@ fn resolve<'t>(
     loop {
         buffer.push_str(&rest[..end]);
         rest = &rest[end..];
-        rest = match rest.strip_prefix('&') {
-            Some(rest) => reference(rest, in_attribute, buffer),
-            None => {
-                buffer.push(REPLACEMENT);
-                &rest[1..]
-            }
+        rest = if let Some(rest) = rest.strip_prefix('&') {
+            reference(rest, in_attribute, buffer)
+        } else {
+            buffer.push(REPLACEMENT);
+            &rest[1..]
         };
         let Some(found) = next(rest) else { break };
         end = found;
@@ -590,10 +588,9 @@ mod tests {
                     (attribute.name.local.to_string(), Value::from(&*attribute.value))
                 };
                 let attributes: Value = tag.attrs.iter().map(attribute).collect();
-                match tag.self_closing {
-                    true => json!(["StartTag", &*tag.name, attributes, true]),
-                    false => json!(["StartTag", &*tag.name, attributes]),
-                }
+                let token = json!(["StartTag", &*tag.name, attributes, true]);
+                let length = if tag.self_closing { 4 } else { 3 };
+                token.as_array().unwrap()[..length].into()
             }
             Token::Flood => json!(["Flood"]),
         }
