@@ -6,20 +6,16 @@
 //! The declaration is found in the page's first bytes, as the HTML Standard says (13.2.3.2 "Determining the character encoding"): prescan for
 //! `meta`, then the XML declaration.
 
-use std::{borrow::Cow, cell::Cell};
+use std::borrow::Cow;
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{
     Encoding, ISO_2022_JP, ISO_8859_15, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED,
 };
-use html5ever::{
-    Attribute,
-    buffer_queue::BufferQueue,
-    local_name,
-    tendril::StrTendril,
-    tokenizer::{TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts},
-};
+use html5ever::{Attribute, local_name, tokenizer::TagKind};
+use memchr::memchr2;
 
+use super::tokenizer::{Token, Tokenizer, normalised};
 use crate::page::{Page, language};
 
 /// Bytes that suffice to guess an encoding.
@@ -86,8 +82,8 @@ fn decode_as<'a>(
 /// consist of ASCII bytes.
 fn is_refuted(claimed: &'static Encoding, page: &Page) -> bool {
     let is_evidence =
-        |&byte: &u8| byte == 0 || if claimed == UTF_8 { byte == 0x1B } else { is_foreign(byte) };
-    page.body.iter().any(is_evidence) && refutes(&page.body, claimed, guess(page))
+        memchr2(0, 0x1B, &page.body).is_some() || claimed != UTF_8 && !page.body.is_ascii();
+    is_evidence && refutes(&page.body, claimed, guess(page))
 }
 
 fn guess(page: &Page) -> &'static Encoding {
@@ -271,29 +267,19 @@ fn after<'a>(bytes: &'a [u8], word: &[u8]) -> Option<&'a [u8]> {
 /// standard does.
 fn by_meta(head: &[u8]) -> Option<&'static Encoding> {
     let (head, _) = WINDOWS_1252.decode_without_bom_handling(head);
-    let tokenizer = Tokenizer::new(Prescan::default(), TokenizerOpts::default());
-    let input = BufferQueue::default();
-    input.push_back(StrTendril::from_slice(&head));
-    let _ = tokenizer.feed(&input);
-    tokenizer.sink.0.get()
-}
-
-/// What the tags so far declare.
-#[derive(Default)]
-struct Prescan(Cell<Option<&'static Encoding>>);
-
-impl TokenSink for Prescan {
-    type Handle = ();
-
-    fn process_token(&self, token: Token, _: u64) -> TokenSinkResult<()> {
-        if let Token::TagToken(tag) = token
+    let head = normalised(&head);
+    let is_read = |name: &str| matches!(name, "charset" | "http-equiv" | "content");
+    let mut tokens = Tokenizer::new(&head, is_read);
+    while let Some(token) = tokens.next(|| false) {
+        if let Token::Tag(tag) = token
             && tag.kind == TagKind::StartTag
             && tag.name == local_name!("meta")
+            && let Some(encoding) = declared_by(&tag.attrs)
         {
-            self.0.set(self.0.get().or_else(|| declared_by(&tag.attrs)));
+            return Some(encoding);
         }
-        TokenSinkResult::Continue
     }
+    None
 }
 
 /// The encoding that a `meta` with these attributes declares.

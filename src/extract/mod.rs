@@ -7,7 +7,8 @@
 //! | step | file | what it does |
 //! |---|---|---|
 //! | 1. decode | `charset.rs` | finds the encoding and decodes the body |
-//! | 2. parse | `guard.rs` | builds the tree, with limits against hostile markup |
+//! | 2. parse | `tokenizer.rs` | splits the page into tags and text, without the attributes that nobody reads |
+//! | | `guard.rs` | builds the tree, with limits against hostile markup |
 //! | 3. select | `rules.rs` | finds the elements that the [`Rules`] for the page keep or drop, if there are any |
 //! | 4. walk | `walk.rs` | visits every node once: writes all visible text and records links, title and directives |
 //! | | `text.rs` | the text being written: white space, lines, and the block of each line |
@@ -51,6 +52,7 @@ mod marks;
 mod rules;
 mod score;
 mod text;
+mod tokenizer;
 mod walk;
 
 use serde::Serialize;

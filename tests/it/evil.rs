@@ -217,7 +217,7 @@ fn read_one_page() {
     fs::write("/proc/self/clear_refs", "5").unwrap();
     let (memory, cpu) = (peak_memory(), cpu_time());
     judge(body);
-    println!("took {} {}", peak_memory() - memory, cpu_time() - cpu);
+    println!("took {} {}", peak_memory().saturating_sub(memory), cpu_time() - cpu);
 }
 
 /// The most memory that this process has had, in bytes.

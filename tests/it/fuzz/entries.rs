@@ -2,6 +2,9 @@
 //!
 //! `fuzz/` calls the same functions.
 
+#[path = "trees.rs"]
+mod trees;
+
 use pagesieve::{
     crawl::{
         robots::{self, Robots},
@@ -18,8 +21,9 @@ pub(crate) type Entry = fn(&[u8]);
 
 /// The entries by the names of their corpora in `tests/data/fuzz`.
 #[allow(dead_code, reason = "a fuzz target calls one of them")]
-pub(crate) const ENTRIES: [(&str, Entry); 8] = [
+pub(crate) const ENTRIES: [(&str, Entry); 9] = [
     ("html", html),
+    ("trees", trees),
     ("charset", charset),
     ("robots", read_robots),
     ("sitemap", read_sitemap),
@@ -36,6 +40,11 @@ fn base() -> Url {
 /// The guarded parser, and all that reads its tree.
 pub(crate) fn html(bytes: &[u8]) {
     extract(bytes, Some("text/html; charset=utf-8".to_owned()));
+}
+
+/// The tree of a page, compared with html5ever's.
+pub(crate) fn trees(bytes: &[u8]) {
+    trees::compare(&String::from_utf8_lossy(bytes));
 }
 
 /// A body with any content type: the first line.
