@@ -8,7 +8,7 @@
 //! cargo bench --bench measure -- sensitivity GROUPS...        what changes if a number is 10 % smaller or larger, half or double
 //! ```
 //!
-//! `NAME=VALUE` sets a number before; `fit` leaves it so. `--show` prints each error. `groups.py` makes the files: a group a line, as `group.rs` reads it.
+//! `NAME=VALUE` sets a number before; `fit` leaves it so. `--show` prints each error. `copies.py`, `cases.py` and `exchanged.py` make the files: a group a line, as `group.rs` reads it.
 
 #![allow(
     clippy::cast_possible_truncation,
