@@ -468,7 +468,7 @@ mod tests {
 
     use super::{
         super::{
-            sketch::{Place, Token},
+            sketch::{Place, TitleWord, Token},
             template::Template,
             tests::content::any_content,
         },
@@ -595,6 +595,30 @@ mod tests {
             hash: 0,
         };
         Content { tokens, blocks: vec![block], ..Content::default() }
+    }
+
+    #[test]
+    fn titles_are_two_if_one_has_hardly_any_of_the_words_of_the_other() {
+        let rule = Rule::default();
+        let titled = |words: std::ops::Range<u16>| Content {
+            title: words.map(|hash| TitleWord { hash, is_character: false }).collect(),
+            ..Content::default()
+        };
+        let none = Template::default();
+        let known = [&none, &none].map(|template| template.without([&[], &[]]));
+        let other = |a: &Content, b: &Content| Titles::of(&rule, [a, b], &known).other;
+        let title = titled(0..10);
+        for (page, expected) in [
+            (titled(0..10), 0.0),
+            (titled(0..6), 0.0),
+            (titled(0..16), 0.0),
+            (titled(5..15), 1.0),
+            (Content::default(), 0.0),
+        ] {
+            assert_eq!(other(&title, &page), expected, "{:?}", page.title);
+            assert_eq!(other(&page, &title), expected, "{:?}", page.title);
+        }
+        assert!(other(&titled(0..1), &title) > 0.7, "one word of ten");
     }
 
     #[test]
