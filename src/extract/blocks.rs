@@ -132,8 +132,6 @@ pub(super) struct Block {
     pub(super) is_body: bool,
     /// What its names say of the kind of the page.
     pub(super) marks: Marks,
-    /// Whether it asks for consent to cookies.
-    pub(super) is_consent: bool,
     pub(super) landmark: Landmark,
     /// Equal for elements of one kind; see [`shape_of`].
     pub(super) shape: u32,
@@ -155,7 +153,6 @@ impl Blocks {
             hint: Hint::None,
             is_body: false,
             marks: Marks::default(),
-            is_consent: false,
             landmark: Landmark::None,
             shape: 0,
         };
@@ -174,7 +171,6 @@ impl Blocks {
             hint,
             is_body,
             marks: Marks::of(element),
-            is_consent: false,
             landmark: Landmark::of(element),
             shape: shape_of(element),
         });

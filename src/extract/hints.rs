@@ -1,6 +1,6 @@
 //! Decides which blocks count as text of the page: their [`Hint`]s, as far as the page's measurements and declarations agree.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::{
     blocks::{Block, Kind, Landmark},
@@ -9,7 +9,6 @@ use super::{
     declared::{Declaration, Declared, Found},
     kinds::PageKind,
     labels::Label,
-    labels::mark_consent,
     marks::Marks,
     text::{Segment, Writer},
 };
@@ -18,15 +17,17 @@ use super::{
 const NAME: usize = 40;
 /// Prose of a block below which a misleading hint is believed.
 const LEAST: usize = 140;
-/// Text that must remain without comments for comments to be dropped, and prose unless the page names its article. Prose that must remain
-/// without teasers.
-const WITHOUT_COMMENTS: usize = 80;
+/// With less prose the page is a stub: comments are its content, and so are parts with misleading names. Prose that must remain without
+/// teasers.
 const SHORT: usize = 250;
 const WITHOUT_TEASERS: usize = 1500;
 /// Text outside of links and headings that the page's main content has at least.
 const MAIN_TEXT: usize = 20;
 /// Teasers with less than this part of the prose are always dropped.
 const FEW_TEASERS: usize = 8;
+/// Elements with this part of the page's text are not judged by their names. A byte of other text counts as this part of a byte of prose.
+const MUCH: usize = 3;
+const OTHER: usize = 4;
 /// Upper limit of the prose of a teaser per heading.
 const TEASER: usize = 500;
 /// Less prose is believed to stand beside the text; see [`ignore_builders`].
@@ -67,14 +68,10 @@ pub(super) fn judge(
     let shown = sum_by_block(&blocks, writer, |index, _| segments[index]);
     mark_sections(&mut blocks, writer, labels, &shown);
     let kind = PageKind::of(&blocks, &shown, declared);
-    mark_consent(&mut blocks, writer, &shown);
     let worth = {
         let page = Hinted::new(&blocks, writer, &segments, &shown);
-        let is_in_place = |found: &Found| page.is_in_place(found);
-        if let Some(found) = declared.find_body(writer).filter(is_in_place) {
-            page.worth(&found, |_| true)
-        } else if !(kind == PageKind::Discussion && page.has_block_with(BESIDE_WHOLE))
-            && let Some(found) = declared.find_description(writer).filter(is_in_place)
+        if !(kind == PageKind::Discussion && page.has_block_with(BESIDE_WHOLE))
+            && let Some(found) = declared.find_description(writer)
         {
             page.worth_of_description(&found)
         } else {
@@ -147,11 +144,6 @@ fn mark_sections(blocks: &mut [Block], writer: &Writer, labels: &[Option<Label>]
     }
 }
 
-/// Whether it may be a post, whatever its names say: "topic-author" is that of the one who asked.
-fn is_post(sum: Sum) -> bool {
-    sum.prose >= LEAST && sum.linked * 4 <= sum.bytes
-}
-
 /// A page with its measurements and with hints that nothing was compared with.
 struct Hinted<'a> {
     blocks: &'a [Block],
@@ -168,25 +160,6 @@ impl<'a> Hinted<'a> {
             hints[index] = hints[blocks[index].parent].max(blocks[index].hint);
         }
         Self { blocks, writer, segments, sums, hints }
-    }
-
-    /// Whether a declared text is where the page has its article, if it says where. A blog's motto is declared on every page.
-    fn is_in_place(&self, found: &Found) -> bool {
-        let article = named_body(self.blocks, &self.hints, self.sums, self.sums)
-            .or_else(|| only_one(self.blocks, &self.hints, Landmark::Article));
-        let Some(article) = article else { return true };
-        let is_inside = |index: usize| {
-            (article..self.blocks[article].end).contains(&self.writer.segments[index].block)
-        };
-        let all: usize = found.pieces.iter().sum();
-        let inside: usize = found
-            .pieces
-            .iter()
-            .enumerate()
-            .filter(|&(index, _)| is_inside(index))
-            .map(|(_, pieces)| pieces)
-            .sum();
-        inside * 2 >= all
     }
 
     /// What the description adds to the weight of each segment, if it is not the lead of a long article, and the page not a list.
@@ -332,26 +305,23 @@ fn credible_hints(
     // Text outside of links and headings that has no hint.
     let free = |sum: &Sum| sum.bytes - sum.linked - sum.titles;
     let mut plain = free(&sums[0]);
+    let alike = named_alike(blocks, sums);
     for index in 1..blocks.len() {
         let (block, sum) = (blocks[index], sums[index]);
         let inherited = hints[block.parent];
-        let is_greater_part = sum.prose >= LEAST && sum.prose * 2 >= sums[0].prose;
+        let of_name = alike.get(&(block.parent, block.shape)).unwrap_or(&sum);
+        let is_much = kind != PageKind::Product && is_much(of_name, &sums[0]);
+        let is_greater_part = is_much || sum.prose >= LEAST && sum.prose * 2 >= sums[0].prose;
         let is_declared = sum.prose >= shown[index].prose + DECLARED * 9 / 10;
         let is_card = kind == PageKind::Discussion && block.marks.is_card() && sum.bytes > NAME;
         let are_reviews = kind == PageKind::Product
             && block.marks.has(Marks::REVIEWS)
             && block.kind != Kind::Heading;
         hints[index] = inherited.max(match block.hint {
-            _ if block.is_consent => Hint::Boilerplate,
             Hint::None if (is_card || are_reviews) && !is_greater_part => Hint::Aside,
             _ if is_declared || holds_body[index] => Hint::None,
             hint if main.is_some_and(|main| are_apart(blocks, main, index)) => hint,
             Hint::Aside if is_greater_part => Hint::None,
-            Hint::Aside
-                if kind == PageKind::Discussion && !block.marks.is_card() && is_post(sum) =>
-            {
-                Hint::None
-            }
             Hint::Boilerplate if is_greater_part && sum.linked * 2 <= sum.bytes => Hint::None,
             hint => hint,
         });
@@ -370,13 +340,31 @@ fn credible_hints(
     let has_article = || {
         declared.says(Declaration::Article) && named_body(blocks, &hints, shown, shown).is_some()
     };
-    let is_stub = plain < WITHOUT_COMMENTS || (rest < SHORT && !has_article());
-    if is_stub || kind == PageKind::Discussion {
+    if kind == PageKind::Discussion || (rest < SHORT && !has_article()) {
         for hint in hints.iter_mut().filter(|hint| **hint == Hint::Comments) {
             *hint = Hint::None;
         }
     }
     hints
+}
+
+/// What the elements of one name in one parent have together, if the name says that they stand beside the text.
+fn named_alike(blocks: &[Block], sums: &[Sum]) -> HashMap<(usize, u32), Sum> {
+    let mut alike: HashMap<(usize, u32), Sum> = HashMap::new();
+    for (block, sum) in blocks.iter().zip(sums).skip(1) {
+        if block.hint != Hint::None && block.shape != 0 {
+            *alike.entry((block.parent, block.shape)).or_default() += *sum;
+        }
+    }
+    alike
+}
+
+/// Whether elements have so much of the page's text, outside of links, that their name does not decide.
+fn is_much(part: &Sum, page: &Sum) -> bool {
+    let weight = |sum: &Sum| sum.prose + sum.bytes.saturating_sub(sum.prose) / OTHER;
+    part.linked * 4 <= part.bytes
+        && weight(part) >= LEAST
+        && weight(part) * MUCH >= weight(page)
 }
 
 /// Whether the page has no text of its own, but parts or entries, as a landing page does: it declares, names and shows no text, and nobody

@@ -36,8 +36,8 @@ use super::{
     blocks::{Sum, own_prose, sum_by_block},
     boilerplate::Hint,
     declared::Declared,
-    hints::{self, Judged, has_contents, named_body, only_one},
-    kinds::{PageKind, is_thread},
+    hints::{self, Judged, named_body, only_one},
+    kinds::PageKind,
     labels::{Label, label_of},
     marks::Marks,
     text::{Segment, Writer},
@@ -52,17 +52,10 @@ const LISTING: usize = 140;
 const SHORT_LISTING: usize = 250;
 /// However much prose it has, a page is a listing if prose is less than a fifth of its text.
 const LISTING_RATIO: usize = 5;
-/// Prose around the content that makes the content grow, and prose of a neighbour that is kept.
+/// Prose around the content that makes the content grow.
 const AROUND: usize = 200;
-const NEIGHBOUR: usize = 200;
-/// Text with a page's title that makes a block the article.
-const UNDER_TITLE: usize = 100;
 /// Text outside of links and headings that makes a block a post of a thread or list.
 const LEAST_POST: usize = 30;
-/// How many levels outwards a neighbour may be that is short compared with the content.
-const NEAR: usize = 2;
-/// A line with fewer bytes that is a single link may be a name, and is kept.
-const LINK_LINE: usize = 20;
 /// A line of a post that recurs has fewer bytes than this, one of an element that never holds a sentence fewer than the second figure.
 const FIELD: usize = 100;
 const SHORT_FIELD: usize = 60;
@@ -93,17 +86,12 @@ pub(super) fn choose(blocks: Vec<Block>, writer: &Writer, declared: &Declared) -
     let shown: Vec<bool> =
         writer.segments.iter().map(|segment| hints[segment.block] != Hint::Boilerplate).collect();
     let shown_bytes = page.bytes(&shown);
-    let consent: usize = (1..blocks.len())
-        .filter(|&block| blocks[block].is_consent)
-        .map(|block| sums[block].bytes)
-        .sum();
-    if is_remnant(shown_bytes, sums[0].bytes.saturating_sub(consent)) {
+    if is_remnant(shown_bytes, sums[0].bytes) {
         return vec![true; segments.len()];
     }
     let weights = page.weights();
     let plain = page.plain();
     let root = named.or_else(|| page.main(&weights)).unwrap_or_else(|| match kind {
-        PageKind::List => page.around_posts(),
         PageKind::Discussion => page.thread(),
         _ => 0,
     });
@@ -117,18 +105,12 @@ pub(super) fn choose(blocks: Vec<Block>, writer: &Writer, declared: &Declared) -
         page.content(root, &sums, &plain, &weights)
     } else if root > 0 {
         page.all_of(root)
-    } else if let Some(titled) = page.titled(&sums, declared) {
-        page.all_of(titled)
     } else {
         return shown;
     };
-    page.drop_link_lines(&mut keeps);
     page.drop_labels(&labels, &mut keeps);
-    if kind == PageKind::Discussion || kind == PageKind::Article && is_thread(&blocks, &sums) {
+    if kind == PageKind::Discussion {
         page.drop_fields(&mut keeps);
-        if let Some(title) = page.title(declared) {
-            keeps[title] = true;
-        }
     }
     let kept = page.bytes(&keeps);
     // A named body may hold nothing but what stands beside a text.
@@ -249,15 +231,6 @@ impl Measured<'_> {
         article.or_else(|| only(Landmark::Main).filter(has_most))
     }
 
-    /// The innermost block with all that is named the body of an article, if there are several.
-    fn around_posts(&self) -> usize {
-        let is_post =
-            |&block: &usize| self.blocks[block].is_body && self.hints[block] == Hint::None;
-        let mut posts = (1..self.blocks.len()).filter(is_post);
-        let (Some(first), Some(last)) = (posts.next(), posts.next_back()) else { return 0 };
-        self.around(first, last)
-    }
-
     /// The innermost block with all that the software of a forum names so, and with nothing named so around it.
     fn thread(&self) -> usize {
         let (mut first, mut last) = (None, 0);
@@ -291,17 +264,6 @@ impl Measured<'_> {
         };
         let titles = (0..self.segments.len()).filter(is_title);
         titles.rev().max_by_key(|&index| self.segments[index].bytes)
-    }
-
-    /// The innermost block with the page's title and some text that is not links, unless the page is a list.
-    fn titled(&self, sums: &[Sum], declared: &Declared) -> Option<usize> {
-        let heading = self.title(declared)?;
-        let mut block = self.writer.segments[heading].block;
-        while block > 0 && sums[block].bytes < self.segments[heading].bytes + UNDER_TITLE {
-            block = self.blocks[block].parent;
-        }
-        let is_text = block > 0 && sums[block].linked * 3 <= sums[block].bytes;
-        (is_text && !has_contents(self.blocks, sums)).then_some(block)
     }
 
     /// For each segment whether it is the title of a discussion or in one of its posts, if the page declares them.
@@ -355,23 +317,12 @@ impl Measured<'_> {
         let core = grow(&mut path, plain);
         let content = path[path.len() - 1];
         let is_in_core = |block: usize| (core..self.blocks[core].end).contains(&block);
-        let is_misnamed = |block: usize| sums[block].prose * 2 >= sums[content].prose;
         let mut keeps = vec![false; self.blocks.len()];
         self.keep(content, &mut keeps, |block| match self.hints[block] {
             Hint::None => true,
             Hint::Teaser => is_in_core(block),
-            Hint::Boilerplate => false,
-            Hint::Aside | Hint::Comments => is_misnamed(block),
+            _ => false,
         });
-        for (distance, around) in path.windows(2).rev().enumerate() {
-            for block in self.children(around[0]).filter(|&block| block != around[1]) {
-                let is_weighty = weights[block] * 10 > weights[content] * 3
-                    || (distance < NEAR && weights[block] > NEIGHBOUR);
-                if self.hints[block] == Hint::None && is_weighty && is_prose(sums[block]) {
-                    self.keep(block, &mut keeps, |block| self.hints[block] == Hint::None);
-                }
-            }
-        }
         self.writer.segments.iter().map(|segment| keeps[segment.block]).collect()
     }
 
@@ -442,21 +393,6 @@ impl Measured<'_> {
         while at < self.blocks[block].end {
             keeps[at] = at == block || wants(at);
             at = if keeps[at] { at + 1 } else { self.blocks[at].end };
-        }
-    }
-
-    /// Drops paragraphs between others that are a single link: "read also".
-    fn drop_link_lines(&self, keeps: &mut [bool]) {
-        let kept: Vec<usize> = (0..keeps.len()).filter(|&index| keeps[index]).collect();
-        let is_text = |&index: &usize| self.segments[index].prose >= 40;
-        for (place, &index) in kept.iter().enumerate().skip(1) {
-            let (sum, kind) =
-                (self.segments[index], self.blocks[self.writer.segments[index].block].kind);
-            keeps[index] = !(matches!(kind, Kind::Paragraph | Kind::Container)
-                && sum.bytes >= LINK_LINE
-                && sum.linked * 10 >= sum.bytes * 9
-                && is_text(&kept[place - 1])
-                && kept.get(place + 1).is_none_or(is_text));
         }
     }
 
@@ -549,8 +485,4 @@ fn grow(path: &mut Vec<usize>, plain: &[Sum]) -> usize {
         path.pop();
     }
     core
-}
-
-fn is_prose(sum: Sum) -> bool {
-    sum.linked * 4 < sum.bytes && sum.prose * 2 > sum.bytes
 }
