@@ -34,9 +34,9 @@ impl Flow {
             names!("td" "th") => Self::Cell,
             names!(
                 "script" "style" "template" "title" "svg" "iframe" "noframes" "noembed" "select" "textarea"
-                "datalist" "canvas" "audio" "video" "progress" "meter" "rp" "rt"
+                "datalist" "canvas" "audio" "video" "progress" "meter" "rp" "rt" "annotation" "annotation-xml"
             ) => Self::Skipped,
-            names!("button") => Self::Control,
+            names!("button" "label") => Self::Control,
             names!("noscript") => Self::Fallback,
             names!(
                 "address" "article" "aside" "blockquote" "body" "br" "caption" "center" "dd" "details" "dialog" "dir" "div" "dl" "dt"
@@ -112,7 +112,7 @@ impl Landmark {
         match element.name.local {
             local_name!("article") => Self::Article,
             local_name!("noscript") => Self::Fallback,
-            names!("aside" "footer" "header" "label" "nav" "search") => Self::Beside,
+            names!("aside" "footer" "header" "nav" "search") => Self::Beside,
             _ if is_main(element) => Self::Main,
             _ => Self::None,
         }
@@ -176,6 +176,11 @@ impl Blocks {
         });
         self.open = self.all.len() - 1;
         self.open
+    }
+
+    /// The kind of the innermost open block.
+    pub(super) fn open_kind(&self) -> Kind {
+        self.all[self.open].kind
     }
 
     /// Closes the innermost open block and returns the index of its parent.

@@ -83,7 +83,7 @@ pub(super) fn is_boilerplate(element: &Element, in_content: bool) -> bool {
     match element.name.local {
         // Documentation uses it for notes, but names them so.
         local_name!("aside") => return hint_words_of(element).all(|word| word != HintWord::Note),
-        names!("nav" "footer" "label" "search") => return true,
+        names!("nav" "footer" "search") => return true,
         local_name!("header") if !in_content => return true,
         // These contain the text, whatever their classes say.
         names!("html" "body" "main" "article" "form") => return false,

@@ -6,14 +6,14 @@
 
 use std::cell::Cell;
 
-use ego_tree::NodeId;
+use ego_tree::{NodeId, NodeRef};
 use html5ever::{
     Attribute, local_name,
     tendril::StrTendril,
     tokenizer::{self, Tag, TagKind, TokenSink, TokenSinkResult},
     tree_builder::{Tracer, TreeBuilder, TreeBuilderOpts, TreeSink},
 };
-use scraper::{Html, HtmlTreeSink};
+use scraper::{Html, HtmlTreeSink, Node};
 
 use super::{
     Truncation, declared, hidden,
@@ -33,7 +33,27 @@ const MAX_TEXT: usize = 5 << 20;
 /// Parses `text` up to the first exceeded limit, which is returned.
 ///
 /// Comments, styles and scripts without structured data are left out, and attributes that nothing here reads as well, unless `for_selectors`.
+///
+/// Documents that the page holds itself, in `srcdoc` of an `iframe`, become the content of that element.
 pub(super) fn parse(text: &str, for_selectors: bool) -> (Html, Option<Truncation>) {
+    let (mut html, truncated) = parse_one(text, for_selectors);
+    let inner = |node: NodeRef<'_, Node>| {
+        let element = node.value().as_element()?;
+        let markup = element.attr("srcdoc").filter(|_| element.name() == "iframe")?;
+        Some((node.id(), parse_one(markup, for_selectors).0))
+    };
+    let frames: Vec<(NodeId, Html)> = html.tree.nodes().filter_map(inner).collect();
+    for (id, inner) in frames {
+        if html.tree.values().len() + inner.tree.values().len() <= MAX_NODES
+            && let Some(mut frame) = html.tree.get_mut(id)
+        {
+            frame.append_subtree(inner.tree);
+        }
+    }
+    (html, truncated)
+}
+
+fn parse_one(text: &str, for_selectors: bool) -> (Html, Option<Truncation>) {
     // A second byte order mark is no text either.
     let text = normalised(text.strip_prefix('\u{feff}').unwrap_or(text));
     let mut tokens = Tokenizer::new(&text, if for_selectors { |_| true } else { is_read });
@@ -253,11 +273,13 @@ fn is_read(name: &str) -> bool {
         3 => matches!(name, "rel" | "src"),
         4 => matches!(name, "href" | "lang" | "name" | "role" | "type"),
         5 => matches!(name, "class" | "style"),
-        6 => name == "hidden",
+        6 => matches!(name, "hidden" | "srcdoc"),
         7 => name == "content",
         8 => matches!(name, "encoding" | "itemprop" | "itemtype" | "property"),
         10 => name == "http-equiv",
         11 => name == "aria-hidden",
+        13 => name == "aria-expanded",
+        14 => name == "shadowrootmode",
         _ => false,
     }
 }

@@ -25,8 +25,6 @@ pub(super) struct Segment {
     pub(super) linked: usize,
     /// Number of links that begin in it.
     pub(super) links: u16,
-    /// Number of its bytes that are source code.
-    pub(super) code: usize,
 }
 
 /// Limit of segments.
@@ -44,8 +42,6 @@ pub(super) struct Writer {
     pub(super) in_link: bool,
     /// Links that have begun since the text written last.
     pub(super) new_links: u16,
-    /// Whether it is source code.
-    pub(super) in_code: bool,
     /// Whether the limit of segments was reached, after which nothing is written.
     pub(super) is_full: bool,
 }
@@ -130,7 +126,6 @@ impl Writer {
                 segment.linked += words.len();
                 segment.links = segment.links.saturating_add(std::mem::take(&mut self.new_links));
             }
-            segment.code += if self.in_code { words.len() } else { 0 };
         }
     }
 
@@ -140,7 +135,7 @@ impl Writer {
             return;
         }
         let (gap, block, start) = (self.gap, self.block, self.out.len());
-        self.segments.push(Segment { gap, block, start, linked: 0, links: 0, code: 0 });
+        self.segments.push(Segment { gap, block, start, linked: 0, links: 0 });
     }
 }
 

@@ -5,7 +5,7 @@ use html5ever::local_name;
 use scraper::{ElementRef, Html, Node, node::Element};
 
 use super::{
-    blocks::{Blocks, Flow},
+    blocks::{Blocks, Flow, Kind},
     boilerplate::{self, Hint, attribute},
     declared::{Declared, is_json},
     directives::{Directives, is_agent},
@@ -13,7 +13,7 @@ use super::{
     links::{RawLink, refresh_target},
     rules::Selection,
     score,
-    text::{Writer, tidy},
+    text::{Gap, Writer, tidy},
 };
 use crate::page::Outline;
 
@@ -36,22 +36,28 @@ pub(super) struct Reading<'a> {
     pub(super) is_cut: bool,
 }
 
-/// Classes of elements that hold source code, as generators and scripts name them.
-const CODE: [&str; 8] = [
-    "blob-code",
-    "code",
-    "codehilite",
-    "crayon-pre",
-    "fragment",
-    "highlight",
-    "sourceCode",
-    "syntaxhighlighter",
-];
-
 /// Reads the page. `agent` is the product token to which meta elements may be addressed.
 ///
 /// It walks the tree without recursion, because the page determines its depth. Skipped elements are not entered.
+///
+/// A page that shows next to nothing, because most of its text waits for a script that shows it, is read with that text.
 pub(super) fn read<'a>(html: &'a Html, agent: Option<&str>, selection: &Selection) -> Reading<'a> {
+    let mut revealed = Vec::new();
+    loop {
+        let walk = walk(html, agent, selection, &revealed);
+        match walk.waits_for_script() {
+            Some(element) if revealed.len() < MOST_REVEALED => revealed.push(element),
+            _ => return walk.finish(),
+        }
+    }
+}
+
+fn walk<'a, 'o>(
+    html: &'a Html,
+    agent: Option<&'o str>,
+    selection: &'o Selection,
+    revealed: &'o [NodeId],
+) -> Walk<'a, 'o> {
     let mut walk = Walk {
         reading: Reading::default(),
         declared: Declared::default(),
@@ -61,9 +67,11 @@ pub(super) fn read<'a>(html: &'a Html, agent: Option<&str>, selection: &Selectio
         blocks: Blocks::new(),
         heading: None,
         muted: None,
+        revealed,
+        hidden: None,
+        most_hidden: (0, None),
         in_content: 0,
         in_pre: 0,
-        in_code: 0,
         in_link: 0,
         in_kept: 0,
     };
@@ -79,15 +87,21 @@ pub(super) fn read<'a>(html: &'a Html, agent: Option<&str>, selection: &Selectio
             },
             (Edge::Close(node), Some(outermost)) if node.id() == outermost => skipped = None,
             (Edge::Close(node), None) => {
-                if let Node::Element(element) = node.value() {
-                    walk.leave(node.id(), element);
+                if let Some(element) = ElementRef::wrap(node) {
+                    walk.leave(element);
                 }
             }
             _ => {}
         }
     }
-    walk.finish()
+    walk
 }
+
+/// Elements within one another that are shown although they are hidden.
+const MOST_REVEALED: usize = 3;
+/// A page waits for its script if an element that is hidden has so many times as much text as the page shows, and this many bytes.
+const HIDDEN_RATIO: usize = 9;
+const LEAST_HIDDEN: usize = 200;
 
 /// A walk in progress.
 struct Walk<'a, 'o> {
@@ -101,16 +115,33 @@ struct Walk<'a, 'o> {
     heading: Option<String>,
     /// The outermost open element whose text is ignored.
     muted: Option<NodeId>,
-    /// Number of open elements that are content, that are preformatted, that are source code, that are links.
+    /// Elements that are hidden and shown all the same.
+    revealed: &'o [NodeId],
+    /// Bytes of text in the outermost open element that is hidden; the most that one had, and which one.
+    hidden: Option<usize>,
+    most_hidden: (usize, Option<NodeId>),
+    /// Number of open elements that are content, that are preformatted, that are links.
     in_content: usize,
     in_pre: usize,
-    in_code: usize,
     in_link: usize,
     /// Number of open elements that a rule keeps.
     in_kept: usize,
 }
 
 impl<'a> Walk<'a, '_> {
+    /// The hidden element with nearly all of the page's text.
+    fn waits_for_script(&self) -> Option<NodeId> {
+        let (bytes, element) = self.most_hidden;
+        let is_most = bytes >= LEAST_HIDDEN && bytes >= self.writer.all().len() * HIDDEN_RATIO;
+        element.filter(|_| is_most)
+    }
+
+    fn hid(&mut self, bytes: usize, element: NodeId) {
+        if bytes > self.most_hidden.0 {
+            self.most_hidden = (bytes, Some(element));
+        }
+    }
+
     fn finish(mut self) -> Reading<'a> {
         let blocks = std::mem::replace(&mut self.blocks, Blocks::new()).finish();
         let parents: Vec<usize> = blocks.iter().map(|block| block.parent).collect();
@@ -161,9 +192,16 @@ impl<'a> Walk<'a, '_> {
         if let Some(name) = attribute(element, &local_name!("itemtype")) {
             self.declared.is_of_type(name);
         }
-        let flow = Flow::of(&element.name.local);
+        let is_revealed = self.revealed.contains(&node.id());
+        let flow = self.flow_of(node);
         if flow == Flow::Skipped {
+            if element.name.local == local_name!("textarea") && self.muted.is_none() {
+                self.hid(node.text().map(str::len).sum(), node.id());
+            }
             return false;
+        }
+        if flow == Flow::Inline && follows_line(node) {
+            self.writer.gap(Gap::Line);
         }
         self.writer.gap(flow.gap());
         self.in_content += usize::from(boilerplate::is_content(element));
@@ -172,9 +210,12 @@ impl<'a> Walk<'a, '_> {
         self.in_kept += usize::from(is_kept);
         if self.muted.is_none() {
             let is_boilerplate = boilerplate::is_boilerplate(element, self.in_content > 0);
-            let is_ignored = flow == Flow::Control
-                || hidden::is_hidden(node)
+            let is_hidden = !is_revealed && hidden::is_hidden(node);
+            let is_ignored = is_hidden
+                || (flow == Flow::Control && !self.is_text(node))
                 || (is_boilerplate && flow == Flow::Inline);
+            let may_be_shown = element.name.local != local_name!("noscript");
+            self.hidden = (is_hidden && may_be_shown).then_some(0);
             if (is_ignored && !is_kept) || self.selection.drop.contains(&node.id()) {
                 self.muted = Some(node.id());
             } else if flow.is_block() {
@@ -185,15 +226,11 @@ impl<'a> Walk<'a, '_> {
             self.in_link += 1;
             (self.writer.in_link, self.writer.new_links) = (true, 1);
         }
-        if is_code(element) {
-            self.in_code += 1;
-            self.writer.in_code = true;
-        }
         true
     }
 
-    fn leave(&mut self, id: NodeId, element: &Element) {
-        let flow = Flow::of(&element.name.local);
+    fn leave(&mut self, node: ElementRef<'a>) {
+        let (id, element, flow) = (node.id(), node.value(), self.flow_of(node));
         if flow == Flow::Skipped {
             return;
         }
@@ -204,20 +241,44 @@ impl<'a> Walk<'a, '_> {
             self.writer.block = self.blocks.close();
         }
         self.in_kept -= usize::from(self.selection.keep.contains(&id));
-        self.muted = self.muted.filter(|&muted| muted != id);
+        if self.muted == Some(id) {
+            self.muted = None;
+            if let Some(bytes) = self.hidden.take() {
+                self.hid(bytes, id);
+            }
+        }
         if is_link(element) {
             self.in_link -= 1;
             self.writer.in_link = self.in_link > 0;
         }
-        if is_code(element) {
-            self.in_code -= 1;
-            self.writer.in_code = self.in_code > 0;
+    }
+
+    /// How an element affects the text, with what it has instead of its content.
+    fn flow_of(&self, node: ElementRef<'_>) -> Flow {
+        let element = node.value();
+        match Flow::of(&element.name.local) {
+            Flow::Skipped => match element.name.local {
+                local_name!("template") if element.attr("shadowrootmode").is_some() => Flow::Block,
+                local_name!("iframe") if element.attr("srcdoc").is_some() => Flow::Block,
+                local_name!("textarea") if self.revealed.contains(&node.id()) => Flow::Block,
+                _ => Flow::Skipped,
+            },
+            flow => flow,
         }
+    }
+
+    /// Whether the label of a control is text: an answer to choose, or what opens a part of the page, as in the accordions of the ARIA Authoring
+    /// Practices Guide.
+    fn is_text(&self, node: ElementRef<'_>) -> bool {
+        let is_heading = self.blocks.open_kind() == Kind::Heading;
+        is_heading || node.value().attr("aria-expanded").is_some() || is_choice(node)
     }
 
     fn text(&mut self, text: &str) {
         let is_chosen = self.in_kept > 0 || self.selection.keep.is_empty();
         if self.muted.is_some() || !is_chosen {
+            let hidden = self.hidden.as_mut();
+            hidden.into_iter().for_each(|hidden| *hidden += text.trim_ascii().len());
             return;
         }
         if self.in_pre > 0 {
@@ -256,7 +317,10 @@ impl<'a> Walk<'a, '_> {
                 let heading = tidy(&node.text().collect::<String>());
                 self.heading = (!heading.is_empty()).then_some(heading);
             }
-            local_name!("html") => self.reading.lang = attribute(element, &local_name!("lang")),
+            local_name!("html") => {
+                let lang = attribute(element, &local_name!("lang"));
+                self.reading.lang = self.reading.lang.or(lang);
+            }
             _ => {}
         }
     }
@@ -320,15 +384,31 @@ fn is_link(element: &Element) -> bool {
         && attribute(element, &local_name!("href")).is_some_and(|href| !href.starts_with('#'))
 }
 
-/// Whether the element holds lines of source code. Code within a sentence is a part of it.
-fn is_code(element: &Element) -> bool {
-    let is_block = matches!(element.name.local, names!("div" "figure" "table" "td"));
-    let is_named =
-        |classes: &str| classes.split_ascii_whitespace().any(|class| CODE.contains(&class));
-    is_preformatted(element)
-        || is_block && attribute(element, &local_name!("class")).is_some_and(is_named)
+fn is_preformatted(element: &Element) -> bool {
+    matches!(element.name.local, names!("pre" "listing" "plaintext" "xmp" "textarea"))
 }
 
-fn is_preformatted(element: &Element) -> bool {
-    matches!(element.name.local, names!("pre" "listing" "plaintext" "xmp"))
+/// Whether the label is that of an answer to choose: of a radio button or a box to tick, in it or beside it.
+fn is_choice(label: ElementRef<'_>) -> bool {
+    let is_choice = |element: ElementRef<'_>| {
+        let kind = attribute(element.value(), &local_name!("type"));
+        element.value().name.local == local_name!("input")
+            && kind.is_some_and(|kind| matches!(kind.trim(), "radio" | "checkbox"))
+    };
+    let mut beside = label.prev_siblings().take(2).chain(label.next_siblings().take(2));
+    label.value().name.local == local_name!("label")
+        && (beside.any(|node| ElementRef::wrap(node).is_some_and(is_choice))
+            || label.children().any(|node| ElementRef::wrap(node).is_some_and(is_choice)))
+}
+
+/// Whether a `span` directly follows another one and both have several words: without a space between them they are lines, of a poem.
+fn follows_line(node: ElementRef<'_>) -> bool {
+    let is_line = |element: ElementRef<'_>| {
+        let text = element.first_child().and_then(|child| child.value().as_text().cloned());
+        element.value().name.local == local_name!("span")
+            && text.is_some_and(|text| text.trim_ascii().contains(' '))
+    };
+    node.value().name.local == local_name!("span")
+        && node.prev_sibling().and_then(ElementRef::wrap).is_some_and(is_line)
+        && is_line(node)
 }
