@@ -72,6 +72,8 @@ pub(super) enum Kind {
     Heading,
     List,
     Item,
+    /// A term of a list of them, or what is said of it.
+    Fact,
     /// A table or a part of one other than a cell.
     Table,
     /// A cell of a table, which may contain the body text as well.
@@ -85,7 +87,8 @@ impl Kind {
             names!("p") => Self::Paragraph,
             names!("h1" "h2" "h3" "h4" "h5" "h6") => Self::Heading,
             names!("ul" "ol" "dl" "menu" "dir") => Self::List,
-            names!("li" "dt" "dd") => Self::Item,
+            names!("li") => Self::Item,
+            names!("dt" "dd") => Self::Fact,
             names!("table" "thead" "tbody" "tfoot" "tr") => Self::Table,
             names!("td" "th") => Self::Cell,
             names!("pre" "listing") => Self::Preformatted,
@@ -213,6 +216,8 @@ pub(super) struct Sum {
     pub(super) linked: usize,
     /// Bytes of prose; see [`prose`].
     pub(super) prose: usize,
+    /// Bytes outside of links that are facts: short texts in cells, or of a list of terms.
+    pub(super) facts: usize,
     /// Bytes of headings outside of links.
     pub(super) titles: usize,
     /// Number of headings, and of headings that are links.
@@ -225,6 +230,7 @@ impl AddAssign for Sum {
         self.bytes += other.bytes;
         self.linked += other.linked;
         self.prose += other.prose;
+        self.facts += other.facts;
         self.titles += other.titles;
         self.headings += other.headings;
         self.linked_headings += other.linked_headings;
@@ -236,14 +242,17 @@ pub(super) fn measure_segments(blocks: &[Block], writer: &Writer) -> Vec<Sum> {
     let sum = |(index, segment): (usize, &Segment)| {
         let (text, kind) = (writer.text_of(index), blocks[segment.block].kind);
         let is_heading = kind == Kind::Heading;
+        let is_fact = matches!(kind, Kind::Cell | Kind::Fact);
+        let prose = if is_verse(blocks, writer, index) {
+            text.len()
+        } else {
+            prose(text, segment.linked, kind)
+        };
         Sum {
             bytes: text.len(),
             linked: segment.linked,
-            prose: if is_verse(blocks, writer, index) {
-                text.len()
-            } else {
-                prose(text, segment.linked, kind)
-            },
+            prose,
+            facts: if is_fact { (text.len() - segment.linked).saturating_sub(prose) } else { 0 },
             titles: if is_heading { text.len() - segment.linked } else { 0 },
             headings: usize::from(is_heading),
             linked_headings: usize::from(is_heading && segment.linked * 5 >= text.len() * 4),
@@ -320,6 +329,11 @@ fn prose(text: &str, linked: usize, kind: Kind) -> usize {
     } else {
         free / 6
     }
+}
+
+/// Whether a text is prose by its length, and no code: its words are not separated by signs.
+pub(super) fn is_long(text: &str) -> bool {
+    text.len() >= LONG && is_sentence(text) && (!text.is_ascii() || text.contains(". "))
 }
 
 /// Whether a line has the punctuation of a sentence: a comma, or a stop in front of a space or at the end.

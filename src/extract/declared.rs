@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::text::Writer;
+use super::{blocks::is_long, text::Writer};
 
 /// Declared text of less bytes says nothing, and no more than this is read of it.
 const MIN_TEXT: usize = 40;
@@ -25,6 +25,8 @@ const BITS: u32 = 18;
 pub(super) struct Declared {
     /// The longest text of an article.
     body: String,
+    /// The sentences in the data from which a script makes the page.
+    data: String,
     /// The longest description.
     description: String,
     /// The texts of a question and its answers.
@@ -140,16 +142,37 @@ impl Declared {
         }
     }
 
+    /// Reads the data from which a script makes the page.
+    pub(super) fn read_data(&mut self, json: &str) {
+        if json.len() <= LONGEST_JSON
+            && let Ok(value) = serde_json::from_str(json)
+        {
+            self.add_sentences(&value);
+        }
+    }
+
+    /// In the order of the data. JSON nested more than 128 deep was refused.
+    fn add_sentences(&mut self, value: &Value) {
+        match value {
+            Value::String(text) if self.data.len() < MAX_TEXT && is_long(text) => {
+                self.data.push_str(&without_tags(text));
+                self.data.push('\n');
+            }
+            Value::Array(items) => items.iter().for_each(|item| self.add_sentences(item)),
+            Value::Object(members) => members.values().for_each(|item| self.add_sentences(item)),
+            _ => {}
+        }
+    }
+
+    /// The text that the page has in its data: that of its article, else all sentences.
+    pub(super) fn text(&self) -> String {
+        if self.body.is_empty() { self.data.clone() } else { without_tags(&self.body) }
+    }
+
     /// Reads the text of a post, which may be markup.
     fn add_post(&mut self, text: &str) {
-        let mut is_tag = false;
-        let shown = text.chars().filter(|&char| {
-            let is_shown = !is_tag && char != '<';
-            is_tag = char == '<' || (is_tag && char != '>');
-            is_shown
-        });
         if self.posts.len() < MAX_TEXT {
-            self.posts.extend(shown);
+            self.posts.push_str(&without_tags(text));
         }
     }
 
@@ -162,6 +185,22 @@ impl Declared {
     pub(super) fn find_description(&self, writer: &Writer) -> Option<Found> {
         find(&self.description, writer)
     }
+}
+
+/// The text of markup.
+fn without_tags(markup: &str) -> String {
+    let mut is_tag = false;
+    let is_shown = |char: &char| {
+        let is_shown = !is_tag && *char != '<';
+        is_tag = *char == '<' || (is_tag && *char != '>');
+        is_shown
+    };
+    markup.chars().filter(is_shown).collect()
+}
+
+/// Whether the id of a script is that of the data from which it makes the page, as the frameworks Next.js and Nuxt name it.
+pub(super) fn is_page_data(id: &str) -> bool {
+    matches!(id, "__NEXT_DATA__" | "__NUXT_DATA__")
 }
 
 /// Whether the `type` of a script is that of JSON-LD.

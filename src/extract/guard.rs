@@ -256,8 +256,10 @@ fn strip(tag: &mut Tag) {
 
 /// Whether it is a script or style, of which only structured data is read.
 fn is_code(tag: &Tag) -> bool {
-    let is_data = |attribute: &Attribute| {
-        attribute.name.local == local_name!("type") && declared::is_json(&attribute.value)
+    let is_data = |attribute: &Attribute| match attribute.name.local {
+        local_name!("type") => declared::is_json(&attribute.value),
+        local_name!("id") => declared::is_page_data(&attribute.value),
+        _ => false,
     };
     match tag.name {
         local_name!("script") => !tag.attrs.iter().any(is_data),

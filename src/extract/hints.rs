@@ -362,9 +362,7 @@ fn named_alike(blocks: &[Block], sums: &[Sum]) -> HashMap<(usize, u32), Sum> {
 /// Whether elements have so much of the page's text, outside of links, that their name does not decide.
 fn is_much(part: &Sum, page: &Sum) -> bool {
     let weight = |sum: &Sum| sum.prose + sum.bytes.saturating_sub(sum.prose) / OTHER;
-    part.linked * 4 <= part.bytes
-        && weight(part) >= LEAST
-        && weight(part) * MUCH >= weight(page)
+    part.linked * 4 <= part.bytes && weight(part) >= LEAST && weight(part) * MUCH >= weight(page)
 }
 
 /// Whether the page has no text of its own, but parts or entries, as a landing page does: it declares, names and shows no text, and nobody

@@ -121,6 +121,9 @@ pub struct Extracted {
     /// Whether the page shows hardly anything until its scripts run: it has scripts, at most 200 characters of body text, and either an
     /// element into which frameworks write the page and which is empty, or a `noscript` that asks for scripts.
     pub needs_scripts: bool,
+    /// Whether the text is that of the page's data (JSON-LD, or the data of Next.js and Nuxt), because the page shows fewer than 200 bytes
+    /// until its scripts run.
+    pub is_from_data: bool,
     /// ISO 639-1 code of the text's language (`zh`, `ja`, `en`); what the page declares if the text is too short to detect it.
     pub lang: Option<&'static str>,
     /// Name of the encoding used, as in the Encoding Standard.
@@ -187,6 +190,7 @@ impl Extractor {
             text: reading.text,
             outline,
             robots,
+            is_from_data: reading.is_from_data,
             charset: charset.name(),
             truncated,
         }

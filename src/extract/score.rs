@@ -323,6 +323,13 @@ impl Measured<'_> {
             Hint::Teaser => is_in_core(block),
             _ => false,
         });
+        for around in path.windows(2) {
+            for block in self.children(around[0]).filter(|&block| block != around[1]) {
+                if self.hints[block] == Hint::None && are_facts(&sums[block]) {
+                    self.keep(block, &mut keeps, |block| self.hints[block] == Hint::None);
+                }
+            }
+        }
         self.writer.segments.iter().map(|segment| keeps[segment.block]).collect()
     }
 
@@ -459,6 +466,11 @@ impl Measured<'_> {
             Some(self.blocks[child].end).filter(|&next| next < end)
         })
     }
+}
+
+/// Whether most of a block is facts, and hardly any of it links.
+fn are_facts(sum: &Sum) -> bool {
+    sum.facts > 0 && sum.facts * 2 >= sum.bytes - sum.titles && sum.linked * 5 <= sum.bytes
 }
 
 /// The letters of a line.

@@ -7,7 +7,7 @@ use scraper::{ElementRef, Html, Node, node::Element};
 use super::{
     blocks::{Blocks, Flow, Kind},
     boilerplate::{self, Hint, attribute},
-    declared::{Declared, is_json},
+    declared::{Declared, is_json, is_page_data},
     directives::{Directives, is_agent},
     hidden,
     links::{RawLink, refresh_target},
@@ -32,6 +32,8 @@ pub(super) struct Reading<'a> {
     pub(super) canonical: Vec<&'a str>,
     pub(super) robots: Directives,
     pub(super) lang: Option<&'a str>,
+    /// Whether the text is that of the page's data, because the page shows none.
+    pub(super) is_from_data: bool,
     /// Whether lines at the end were left out.
     pub(super) is_cut: bool,
 }
@@ -143,6 +145,8 @@ impl<'a> Walk<'a, '_> {
     }
 
     fn finish(mut self) -> Reading<'a> {
+        let shown = self.writer.segments.len();
+        self.reading.is_from_data = self.add_data();
         let blocks = std::mem::replace(&mut self.blocks, Blocks::new()).finish();
         let parents: Vec<usize> = blocks.iter().map(|block| block.parent).collect();
         let mut beside: Vec<bool> = Vec::with_capacity(blocks.len());
@@ -150,7 +154,9 @@ impl<'a> Walk<'a, '_> {
             beside.push(block.hint >= Hint::Aside || beside.get(block.parent) == Some(&true));
         }
         self.reading.beside = beside;
-        let keeps = if self.selection.keep.is_empty() {
+        let keeps = if self.reading.is_from_data {
+            (0..self.writer.segments.len()).map(|segment| segment >= shown).collect()
+        } else if self.selection.keep.is_empty() {
             self.declared.entitle(self.reading.title.as_deref().unwrap_or_default());
             score::choose(blocks, &self.writer, &self.declared)
         } else {
@@ -166,6 +172,20 @@ impl<'a> Walk<'a, '_> {
         self.reading.outline = self.outline(&parents, &keeps);
         self.reading.is_cut = self.writer.is_full;
         self.reading
+    }
+
+    /// Adds the text that the page has in its data, if it shows hardly any. Returns whether it does.
+    fn add_data(&mut self) -> bool {
+        let text = self.declared.text();
+        let is_needed = self.selection.keep.is_empty()
+            && self.writer.all().len() < LEAST_HIDDEN
+            && text.len() >= LEAST_HIDDEN;
+        if is_needed {
+            self.writer.block = 0;
+            self.writer.gap(Gap::Line);
+            self.writer.lines(&text);
+        }
+        is_needed
     }
 
     /// All that the page shows.
@@ -301,6 +321,11 @@ impl<'a> Walk<'a, '_> {
                 if attribute(element, &local_name!("type")).is_some_and(is_json) =>
             {
                 node.text().for_each(|json| self.declared.read_json(json));
+            }
+            local_name!("script")
+                if attribute(element, &local_name!("id")).is_some_and(is_page_data) =>
+            {
+                node.text().for_each(|json| self.declared.read_data(json));
             }
             local_name!("base") => {
                 let href = attribute(element, &local_name!("href"));
