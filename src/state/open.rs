@@ -20,7 +20,7 @@ use super::{
 };
 
 /// The version of the file's layout.
-pub(crate) const VERSION: i64 = 11;
+pub(crate) const VERSION: i64 = 12;
 /// Marks the file as ours in SQLite's header: "psve".
 const APPLICATION_ID: i64 = 0x7073_7665;
 const SCHEMA: &str = include_str!("schema.sql");
@@ -36,7 +36,7 @@ impl State {
         // If it cannot be created, connecting to it fails too, and says why.
         drop(private().create_new(true).open(path));
         let is_torn = check_log(path)?;
-        let db = connect(path, OpenFlags::empty())?;
+        let db = connect(path)?;
         // No lock file is created beside a file that is not a state.
         version(&db, path)?;
         let lock = WriteLock::take(path)?;
@@ -131,14 +131,15 @@ fn private() -> OpenOptions {
 }
 
 /// Connects to a file that is there.
-fn connect(path: &Path, more: OpenFlags) -> Result<Connection, StateError> {
+fn connect(path: &Path) -> Result<Connection, StateError> {
     let open = |error| StateError::Open { path: path.to_owned(), source: DatabaseError(error) };
     // To open a FIFO waits for another process, perhaps for ever.
     if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         return Err(StateError::Foreign { path: path.to_owned() });
     }
     refuse_without_checksums(path)?;
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | more;
+    // No mutex: a `Connection` is never used by two threads at once.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags_and_vfs(path, flags, pages::vfs()).map_err(open)?;
     db.busy_timeout(PATIENCE).map_err(open)?;
     Ok(db)
@@ -170,7 +171,7 @@ pub(super) fn open_to_read(path: &Path) -> Result<(Connection, Option<i64>), Sta
     use rusqlite::ErrorCode::{CannotOpen, ReadOnly};
 
     let has_log = Log::path(path).metadata().is_ok_and(|log| log.len() > 0);
-    let db = connect(path, OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    let db = connect(path)?;
     // The log that a writer has left stays as it is.
     let kept = db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, has_log);
     kept.map_err(StateError::of_sqlite)?;

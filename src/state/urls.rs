@@ -237,7 +237,7 @@ impl State {
     pub(crate) fn failed_urls(&self, until: Timestamp) -> Result<Vec<UrlRow>, StateError> {
         // Left to itself, SQLite reads the whole table, because it is in this order.
         let sql = format!(
-            "SELECT {COLUMNS} FROM urls u INDEXED BY urls_failed WHERE u.cause IN (1, 4, 5) AND u.at <= ? ORDER BY u.id"
+            "SELECT {COLUMNS} FROM urls u INDEXED BY urls_failed WHERE (u.cause = 1 OR u.cause > 3) AND u.at <= ? ORDER BY u.id"
         );
         self.all(&sql, [until.0], read_url)
     }
@@ -258,7 +258,7 @@ impl State {
     /// # Errors
     /// If SQLite fails or a row makes no sense.
     pub(crate) fn failures_to_retry(&self) -> Result<Option<(u64, UrlRow)>, StateError> {
-        let failed = "FROM urls u WHERE u.cause IN (1, 4, 5) AND u.cause = 5 AND u.id NOT IN (SELECT url FROM unreachable_seeds)";
+        let failed = "FROM urls u WHERE (u.cause = 1 OR u.cause > 3) AND u.cause = 5 AND u.id NOT IN (SELECT url FROM unreachable_seeds)";
         let urls = self.value::<i64>(&format!("SELECT count(*) {failed}"), [])?.unsigned_abs();
         let first =
             self.find(&format!("SELECT {COLUMNS} {failed} ORDER BY u.at LIMIT 1"), [], read_url)?;
@@ -270,7 +270,7 @@ impl State {
     /// # Errors
     /// If SQLite fails.
     pub(crate) fn first_failure(&self) -> Result<Option<Timestamp>, StateError> {
-        let sql = "SELECT min(at) FROM urls WHERE cause IN (1, 4, 5)";
+        let sql = "SELECT min(at) FROM urls WHERE cause = 1 OR cause > 3";
         Ok(self.value::<Option<i64>>(sql, [])?.map(Timestamp))
     }
 

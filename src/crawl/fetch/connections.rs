@@ -26,8 +26,9 @@ use super::{
 /// Idle connections of all hosts, if the process may have enough file descriptors.
 const IDLE: usize = 512;
 
-/// Idle connections of each host.
-const IDLE_PER_HOST: usize = 8;
+/// Idle connections of each host: as many as a crawl has requests in flight by default. There are never more than its own limit for a host
+/// permits (`politeness.per_host`).
+const IDLE_PER_HOST: usize = 64;
 
 /// How long they are kept: longer than a polite delay, shorter than most servers keep them.
 const IDLE_TIME: Duration = Duration::from_secs(20);
@@ -226,9 +227,9 @@ mod tests {
     }
 
     #[test]
-    fn a_host_has_as_many_places_as_requests_in_flight_but_no_more_than_eight() {
+    fn a_host_has_as_many_places_as_requests_in_flight_up_to_its_limit() {
         let (mut places, now) = (Places::new(IDLE), Instant::now());
-        let taken = (0..20).filter(|_| places.take("http://a.test", now)).count();
+        let taken = (0..IDLE_PER_HOST + 9).filter(|_| places.take("http://a.test", now)).count();
         assert_eq!((taken, places.taken), (IDLE_PER_HOST, IDLE_PER_HOST));
     }
 }
