@@ -12,7 +12,7 @@ use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{
     Encoding, ISO_2022_JP, ISO_8859_15, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED,
 };
-use html5ever::{Attribute, local_name, tokenizer::TagKind};
+use html5ever::{Attribute, LocalName, local_name, tokenizer::TagKind};
 use memchr::memchr2;
 
 use super::tokenizer::{Token, Tokenizer, normalised};
@@ -268,7 +268,7 @@ fn after<'a>(bytes: &'a [u8], word: &[u8]) -> Option<&'a [u8]> {
 fn by_meta(head: &[u8]) -> Option<&'static Encoding> {
     let (head, _) = WINDOWS_1252.decode_without_bom_handling(head);
     let head = normalised(&head);
-    let is_read = |name: &str| matches!(name, "charset" | "http-equiv" | "content");
+    let is_read = |_: &LocalName, name: &str| matches!(name, "charset" | "http-equiv" | "content");
     let mut tokens = Tokenizer::new(&head, is_read);
     while let Some(token) = tokens.next(|| false) {
         if let Token::Tag(tag) = token

@@ -6,13 +6,14 @@
 
 use std::cell::Cell;
 
-use ego_tree::{NodeId, NodeRef};
+use ego_tree::{NodeId, NodeRef, Tree};
 use html5ever::{
-    Attribute, local_name,
+    Attribute, LocalName, local_name,
     tendril::StrTendril,
     tokenizer::{self, Tag, TagKind, TokenSink, TokenSinkResult},
     tree_builder::{Tracer, TreeBuilder, TreeBuilderOpts, TreeSink},
 };
+use memchr::memchr_iter;
 use scraper::{Html, HtmlTreeSink, Node};
 
 use super::{
@@ -39,7 +40,8 @@ pub(super) fn parse(text: &str, for_selectors: bool) -> (Html, Option<Truncation
     let (mut html, truncated) = parse_one(text, for_selectors);
     let inner = |node: NodeRef<'_, Node>| {
         let element = node.value().as_element()?;
-        let markup = element.attr("srcdoc").filter(|_| element.name() == "iframe")?;
+        let is_frame = element.name.local == local_name!("iframe");
+        let markup = is_frame.then(|| element.attr("srcdoc"))??;
         Some((node.id(), parse_one(markup, for_selectors).0))
     };
     let frames: Vec<(NodeId, Html)> = html.tree.nodes().filter_map(inner).collect();
@@ -56,8 +58,9 @@ pub(super) fn parse(text: &str, for_selectors: bool) -> (Html, Option<Truncation
 fn parse_one(text: &str, for_selectors: bool) -> (Html, Option<Truncation>) {
     // A second byte order mark is no text either.
     let text = normalised(text.strip_prefix('\u{feff}').unwrap_or(text));
-    let mut tokens = Tokenizer::new(&text, if for_selectors { |_| true } else { is_read });
-    let mut guard = Guard::new();
+    let mut tokens = Tokenizer::new(&text, if for_selectors { |_, _| true } else { is_read });
+    // Half of the tags open an element, and after each there may be text.
+    let mut guard = Guard::new(memchr_iter(b'<', text.as_bytes()).count() * 3 / 2);
     while guard.stopped.is_none()
         && let Some(token) = tokens.next(|| guard.is_foreign())
     {
@@ -89,8 +92,10 @@ struct Guard {
 }
 
 impl Guard {
-    fn new() -> Self {
-        let sink = HtmlTreeSink::new(Html::new_document());
+    /// A builder of a tree of about this many nodes.
+    fn new(nodes: usize) -> Self {
+        let tree = Tree::with_capacity(Node::Document, nodes.min(MAX_NODES));
+        let sink = HtmlTreeSink::new(Html { tree, ..Html::new_document() });
         // No scripts run, so `noscript` is an element like others.
         let opts = TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() };
         Self {
@@ -125,8 +130,6 @@ impl Guard {
             Token::Null => self.admit_text(1).map(|_| tokenizer::Token::NullCharacterToken),
             Token::Doctype(doctype) => Ok(tokenizer::Token::DoctypeToken(doctype)),
         };
-        // The tree would keep a message for every NUL and stray tag.
-        self.builder.sink.0.borrow_mut().errors.clear();
         match token {
             Ok(token) => self.builder.process_token(token, 1),
             Err(limit) => {
@@ -240,11 +243,7 @@ enum Head {
 /// Removes the attributes of formatting elements, except that hidden ones stay hidden: the standard's rule that at most three equal elements
 /// wait to be reopened then bounds their list, which distinct attributes could make arbitrarily long. (Of `a` at most one waits.)
 fn strip(tag: &mut Tag) {
-    let is_formatting = matches!(
-        tag.name,
-        names!("b" "big" "code" "em" "font" "i" "nobr" "s" "small" "strike" "strong" "tt" "u")
-    );
-    if is_formatting {
+    if is_formatting(&tag.name) {
         tag.attrs.retain(|attribute| hidden::hides(&attribute.name.local, &attribute.value));
         tag.attrs.truncate(1);
         for attribute in &mut tag.attrs {
@@ -252,6 +251,13 @@ fn strip(tag: &mut Tag) {
             attribute.value.clear();
         }
     }
+}
+
+fn is_formatting(name: &LocalName) -> bool {
+    matches!(
+        *name,
+        names!("b" "big" "code" "em" "font" "i" "nobr" "s" "small" "strike" "strong" "tt" "u")
+    )
 }
 
 /// Whether it is a script or style, of which only structured data is read.
@@ -268,9 +274,10 @@ fn is_code(tag: &Tag) -> bool {
     }
 }
 
-/// Whether the tree builder or the walk reads an attribute with this name.
-fn is_read(name: &str) -> bool {
+/// Whether the tree builder or the walk reads an attribute with this name of such an element.
+fn is_read(tag: &LocalName, name: &str) -> bool {
     match name.len() {
+        _ if is_formatting(tag) => matches!(name, "aria-hidden" | "hidden" | "style"),
         2 => name == "id",
         3 => matches!(name, "rel" | "src"),
         4 => matches!(name, "href" | "lang" | "name" | "role" | "type"),

@@ -53,13 +53,14 @@ impl Writer {
 
     /// Adds inline text: any white space becomes a single space.
     pub(super) fn flow(&mut self, text: &str) {
-        if text.is_empty() {
-            return;
-        }
-        if text.starts_with(char::is_whitespace) {
+        let start = text.trim_start();
+        if start.len() < text.len() {
             self.gap(Gap::Space);
         }
-        for words in stretches(text) {
+        if start.is_empty() {
+            return;
+        }
+        for words in stretches(start) {
             self.words(words);
         }
         if !text.ends_with(char::is_whitespace) {
@@ -140,20 +141,30 @@ impl Writer {
 }
 
 /// The text between white space that is not a single space between two words. Most text has none of it and is copied whole.
-#[expect(
-    clippy::needless_bitwise_bool,
-    reason = "a branch would be mispredicted at every other word"
-)]
 fn stretches(text: &str) -> impl Iterator<Item = &str> {
-    let mut after_space = true;
-    let ends = move |char: char| {
-        let is_space =
-            (char == ' ') | matches!(char, '\t'..='\r') | (char > '\x7F' && char.is_whitespace());
-        let ends = is_space & ((char != ' ') | after_space);
-        after_space = is_space;
-        ends
-    };
-    text.split(ends).map(|stretch| stretch.strip_suffix(' ').unwrap_or(stretch))
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let text = rest.take()?;
+        let (stretch, after) = text.split_at(other_space(text));
+        rest = (!after.is_empty()).then(|| after.trim_start());
+        Some(stretch.strip_suffix(' ').unwrap_or(stretch))
+    })
+}
+
+/// Where white space begins that is not a single space after a word, or the end.
+fn other_space(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    // White space has other bytes than these, or begins with one.
+    while let Some(found) = bytes[at..].iter().position(|byte| !matches!(byte, b'!'..=0xC1)) {
+        at += found;
+        let is_single = found > 0 && bytes[at] == b' ';
+        if !is_single && text[at..].starts_with(char::is_whitespace) {
+            return at;
+        }
+        at += 1;
+    }
+    bytes.len()
 }
 
 /// The text with every run of white space as one space, none at the ends.

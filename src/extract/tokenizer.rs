@@ -12,7 +12,7 @@ use html5ever::{
     tendril::StrTendril,
     tokenizer::{Doctype, Tag, TagKind, states::RawKind},
 };
-use memchr::{memchr, memchr2, memmem};
+use memchr::{memchr, memchr2, memchr3, memmem};
 
 /// Limit of attributes of a tag.
 const MAX_ATTRIBUTES: usize = 256;
@@ -42,8 +42,8 @@ pub(super) struct Tokenizer<'a> {
     state: State,
     /// The name of the last start tag as the page writes it: only its end tag ends raw text.
     name: &'a str,
-    /// Which attributes are kept.
-    keeps: fn(&str) -> bool,
+    /// Which attributes are kept, given the names of a tag and of one of its attributes.
+    keeps: fn(&LocalName, &str) -> bool,
     /// The last text that is not a slice of the page.
     buffer: String,
 }
@@ -83,7 +83,7 @@ pub(super) fn normalised(text: &str) -> Cow<'_, str> {
 
 impl<'a> Tokenizer<'a> {
     /// A tokenizer of a [`normalised`] page that keeps the attributes with these names.
-    pub(super) fn new(text: &'a str, keeps: fn(&str) -> bool) -> Self {
+    pub(super) fn new(text: &'a str, keeps: fn(&LocalName, &str) -> bool) -> Self {
         Self { text, at: 0, state: State::Data, name: "", keeps, buffer: String::new() }
     }
 
@@ -100,9 +100,9 @@ impl<'a> Tokenizer<'a> {
     /// The next token. `is_foreign` says whether the current element is in a namespace other than HTML's.
     pub(super) fn next(&mut self, is_foreign: impl Fn() -> bool) -> Option<Token<'_>> {
         while let Some(byte) = self.peek() {
-            let end = self.end_of_text();
+            let (end, is_plain) = self.end_of_text();
             if end > self.at {
-                return Some(Token::Text(self.text_to(end)));
+                return Some(Token::Text(self.text_to(end, is_plain)));
             }
             match self.state {
                 State::Cdata(end) if end == self.at => {
@@ -136,40 +136,41 @@ impl<'a> Tokenizer<'a> {
         self.bytes().get(self.at).copied()
     }
 
-    /// Where the text that starts here ends: the start of markup, of an end tag, or of a NUL that is a token of its own.
-    fn end_of_text(&self) -> usize {
-        let whole = self.text.len();
-        match self.state {
-            State::Data => self.end_of_data(),
-            State::Plaintext => whole,
-            State::Cdata(end) => {
-                memchr(0, &self.bytes()[self.at..end]).map_or(end, |nul| self.at + nul)
-            }
+    /// Where the text that starts here ends: the start of markup, of an end tag, or of a NUL that is a token of its own. Also whether nothing in
+    /// it is to be replaced.
+    fn end_of_text(&self) -> (usize, bool) {
+        let nul = |end: usize| memchr(0, &self.bytes()[self.at..end]).map(|nul| self.at + nul);
+        let end = match self.state {
+            State::Data => return self.end_of_data(),
+            State::Plaintext => self.text.len(),
+            State::Cdata(end) => return (nul(end).unwrap_or(end), true),
             State::Raw(RawKind::ScriptData) => self.end_of_script(),
             State::Raw(_) => memchr::memchr_iter(b'<', self.rest())
                 .map(|less| self.at + less)
                 .find(|&less| self.is_end_tag(less))
-                .unwrap_or(whole),
-        }
+                .unwrap_or(self.text.len()),
+        };
+        (end, self.state != State::Raw(RawKind::Rcdata) && nul(end).is_none())
     }
 
-    fn end_of_data(&self) -> usize {
+    fn end_of_data(&self) -> (usize, bool) {
         let bytes = self.bytes();
-        let mut at = self.at;
-        while let Some(found) = memchr2(b'<', 0, &bytes[at..]) {
-            at += found;
-            let is_markup = match bytes[at + 1..] {
-                _ if bytes[at] == 0 => true,
-                [b'/', _, ..] | [b'!' | b'?', ..] => true,
-                [byte, ..] => byte.is_ascii_alphabetic(),
-                [] => false,
-            };
-            if is_markup {
-                return at;
-            }
-            at += 1;
+        let (mut at, mut is_plain) = (self.at, true);
+        while !self.is_markup(at) {
+            is_plain &= bytes[at] != b'&';
+            let next = &bytes[at + 1..];
+            at += 1 + memchr3(b'<', b'&', 0, next).unwrap_or(next.len());
         }
-        bytes.len()
+        (at, is_plain)
+    }
+
+    /// Whether markup or a NUL starts here, or the page ends.
+    fn is_markup(&self, at: usize) -> bool {
+        match self.bytes()[at..] {
+            [b'<', b'/', _, ..] | [b'<', b'!' | b'?', ..] | [0, ..] | [] => true,
+            [b'<', byte, ..] => byte.is_ascii_alphabetic(),
+            _ => false,
+        }
     }
 
     /// The end of a script: an end tag, but not that of a script inside of a comment.
@@ -212,15 +213,14 @@ impl<'a> Tokenizer<'a> {
     }
 
     /// Reads the text up to `end`.
-    fn text_to(&mut self, end: usize) -> &str {
+    fn text_to(&mut self, end: usize, is_plain: bool) -> &str {
         let text = &self.text[self.at..end];
         self.at = end;
-        let resolves = matches!(self.state, State::Data | State::Raw(RawKind::Rcdata));
-        if resolves || memchr(0, text.as_bytes()).is_some() {
-            resolve(text, resolves, false, &mut self.buffer)
-        } else {
-            text
+        if is_plain {
+            return text;
         }
+        let resolves = matches!(self.state, State::Data | State::Raw(RawKind::Rcdata));
+        resolve(text, resolves, false, &mut self.buffer)
     }
 
     /// Reads the markup that starts here: a tag or a doctype; all other markup is skipped.
@@ -297,7 +297,7 @@ impl<'a> Tokenizer<'a> {
             // Attributes of the same name count once.
             let kept = std::mem::take(&mut tag.attrs);
             self.at = start;
-            (_, is_whole) = self.attributes(&mut tag, |_| true);
+            (_, is_whole) = self.attributes(&mut tag, |_, _| true);
             if std::mem::replace(&mut tag.attrs, kept).len() > MAX_ATTRIBUTES {
                 return Some(Token::Flood);
             }
@@ -307,7 +307,7 @@ impl<'a> Tokenizer<'a> {
 
     /// Reads the attributes of a tag and its end. Returns how many it has, and whether it has an end. Reads no more of a tag of which too many
     /// are kept.
-    fn attributes(&mut self, tag: &mut Tag, keeps: fn(&str) -> bool) -> (usize, bool) {
+    fn attributes(&mut self, tag: &mut Tag, keeps: fn(&LocalName, &str) -> bool) -> (usize, bool) {
         let mut count = 0;
         let mut after_slash = false;
         while let Some(byte) = self.peek() {
@@ -326,7 +326,7 @@ impl<'a> Tokenizer<'a> {
             let value = if self.peek() == Some(b'=') { self.value() } else { "" };
             count += 1;
             let name = lower(name);
-            if !keeps(&name) {
+            if !keeps(&tag.name, &name) {
                 continue;
             }
             let name = QualName::new(None, ns!(), LocalName::from(name));
@@ -551,7 +551,7 @@ mod tests {
         let page = normalised(input.as_str().unwrap());
         let data = [json!("Data state")];
         for state in case["initialStates"].as_array().map_or(&data[..], |states| &states[..]) {
-            let mut tokens = Tokenizer::new(&page, |_| true);
+            let mut tokens = Tokenizer::new(&page, |_, _| true);
             // Without a start tag nothing ends raw text.
             tokens.name = case["lastStartTag"].as_str().unwrap_or("\0");
             tokens.state = match state.as_str().unwrap() {
@@ -622,7 +622,7 @@ mod tests {
         Some(())
     }
 
-    fn tags(page: &str, keeps: fn(&str) -> bool) -> Vec<String> {
+    fn tags(page: &str, keeps: fn(&LocalName, &str) -> bool) -> Vec<String> {
         let mut tokens = Tokenizer::new(page, keeps);
         let mut tags = Vec::new();
         while let Some(token) = tokens.next(|| false) {
@@ -636,7 +636,7 @@ mod tests {
         let page = "<p é=1 ID = \"a&lt;\0\" data-x='>' id=b/><br/>";
         let read = [r#"["StartTag","p",{"id":"a<\ufffd"}]"#, r#"["StartTag","br",{},true]"#];
         assert_eq!(
-            tags(page, |name| name == "id"),
+            tags(page, |_, name| name == "id"),
             read.map(|tag| tag.replace("\\ufffd", "\u{fffd}"))
         );
     }
@@ -645,7 +645,7 @@ mod tests {
     fn equal_attributes_count_once() {
         let many =
             |count: usize| (0..count).map(|at| format!(" a{at}")).collect::<Vec<_>>().concat();
-        let none = |_: &str| false;
+        let none = |_: &LocalName, _: &str| false;
         assert_eq!(tags(&format!("<p{}>", many(256)), none), [r#"["StartTag","p",{}]"#]);
         assert_eq!(tags(&format!("<p{}>", many(257)), none)[0], r#"["Flood"]"#);
         assert_eq!(tags(&format!("<p{}", many(257)), none)[0], r#"["Flood"]"#);

@@ -47,27 +47,16 @@ pub(crate) struct Keys {
 }
 
 /// Collects the keys of a page from the hashes of its words: first those of the body text, then those of the prose around it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct KeysBuilder {
     /// The hashes of the last words, the latest last.
     last: [u64; PASSAGE],
     words: usize,
-    all: BottomK<u64>,
-    body: BottomK<u64>,
-    others: BottomK<u64>,
-}
-
-impl Default for KeysBuilder {
-    fn default() -> Self {
-        Self {
-            last: [0; PASSAGE],
-            words: 0,
-            all: BottomK::new(KEYS_SEARCHED),
-            body: BottomK::new(KEYS_STORED),
-            // Some of them may be in the body text as well.
-            others: BottomK::new(2 * KEYS_STORED),
-        }
-    }
+    all: BottomK<u64, KEYS_SEARCHED>,
+    /// The smallest of the body text.
+    body: Vec<u64>,
+    /// Those of the prose around it; some of them may be in the body text as well.
+    others: BottomK<u64, { 2 * KEYS_STORED }>,
 }
 
 impl KeysBuilder {
@@ -84,62 +73,64 @@ impl KeysBuilder {
         // The low bits of a product depend on the low bits only.
         let key = key ^ (key >> 32);
         self.all.push(key);
-        if is_body { &mut self.body } else { &mut self.others }.push(key);
+        if !is_body {
+            self.others.push(key);
+        }
     }
 
     /// The body text ends here: no passage goes on.
     pub(super) fn end_body(&mut self) {
         self.words = 0;
+        self.body = self.all.smallest().iter().copied().take(KEYS_STORED).collect();
     }
 
-    pub(super) fn finish(self) -> Keys {
-        let mut stored = self.body.finish();
-        let mut others = self.others.finish();
-        others.retain(|key| !stored.contains(key));
-        others.truncate(KEYS_STORED);
+    pub(super) fn finish(mut self) -> Keys {
+        let mut stored = self.body;
+        let others = self.others.smallest().iter().filter(|key| !stored.contains(key));
+        let mut others: Vec<u64> = others.copied().take(KEYS_STORED).collect();
         stored.append(&mut others);
-        Keys { stored, searched: self.all.finish() }
+        Keys { stored, searched: self.all.smallest().to_vec() }
     }
 }
 
-/// Collects the smallest of many hashes.
-#[derive(Clone, Debug)]
-pub(super) struct BottomK<H> {
+/// Collects the smallest of many hashes: as many as its type says.
+#[derive(Clone, Debug, Default)]
+pub(super) struct BottomK<H, const COUNT: usize> {
     /// Those among which the smallest are.
     hashes: Vec<H>,
-    count: usize,
     /// Larger ones are not among the smallest.
     most: Option<H>,
 }
 
-impl<H: Copy + Ord> BottomK<H> {
-    pub(super) fn new(count: usize) -> Self {
-        Self { hashes: Vec::new(), count, most: None }
-    }
-
+impl<H: Copy + Ord, const COUNT: usize> BottomK<H, COUNT> {
     pub(super) fn push(&mut self, hash: H) {
         if self.most.is_some_and(|most| hash > most) {
             return;
         }
         self.hashes.push(hash);
-        if self.hashes.len() == 4 * self.count {
-            self.keep();
-        }
-    }
-
-    fn keep(&mut self) {
-        self.hashes.sort_unstable();
-        self.hashes.dedup();
-        self.hashes.truncate(self.count);
-        if self.hashes.len() == self.count {
-            self.most = self.hashes.last().copied();
+        if self.hashes.len() == 16 * COUNT {
+            self.smallest();
         }
     }
 
     /// The smallest ones, in order, none twice.
-    pub(super) fn finish(mut self) -> Vec<H> {
-        self.keep();
-        self.hashes
+    pub(super) fn smallest(&mut self) -> &[H] {
+        // A few more are sorted, because some may be equal.
+        let few = COUNT + COUNT / 4;
+        if self.hashes.len() > few {
+            let (first, ..) = self.hashes.select_nth_unstable(few);
+            first.sort_unstable();
+            if first.chunk_by(|a, b| a == b).count() >= COUNT {
+                self.hashes.truncate(few);
+            }
+        }
+        self.hashes.sort_unstable();
+        self.hashes.dedup();
+        self.hashes.truncate(COUNT);
+        if self.hashes.len() == COUNT {
+            self.most = self.hashes.last().copied();
+        }
+        &self.hashes
     }
 }
 
@@ -375,18 +366,22 @@ mod tests {
         ids.chunk_by(|a, b| a == b).map(|same| (DocId(same[0]), same.len())).collect()
     }
 
+    fn smallest<const COUNT: usize>(hashes: &[u64]) -> Vec<u64> {
+        let mut smallest = BottomK::<u64, COUNT>::default();
+        hashes.iter().for_each(|&hash| smallest.push(hash));
+        smallest.smallest().to_vec()
+    }
+
     proptest! {
         #[test]
         fn the_smallest_hashes_are_kept(
             hashes in prop::collection::vec(prop_oneof![any::<u64>(), 0..40_u64], 0..400),
-            count in 1..20_usize,
         ) {
-            let mut smallest = BottomK::new(count);
-            for &hash in &hashes {
-                smallest.push(hash);
-            }
-            let expected: std::collections::BTreeSet<u64> = hashes.into_iter().collect();
-            prop_assert_eq!(smallest.finish(), expected.into_iter().take(count).collect::<Vec<_>>());
+            let all: std::collections::BTreeSet<u64> = hashes.iter().copied().collect();
+            let expected = |count| all.iter().copied().take(count).collect::<Vec<_>>();
+            prop_assert_eq!(smallest::<1>(&hashes), expected(1));
+            prop_assert_eq!(smallest::<8>(&hashes), expected(8));
+            prop_assert_eq!(smallest::<20>(&hashes), expected(20));
         }
 
         #[test]

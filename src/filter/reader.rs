@@ -78,7 +78,8 @@ struct Reader<'a> {
     tokens: Vec<Token>,
     room: usize,
     tail: Tail,
-    sampled: BottomK<u32>,
+    /// One more than is kept shows that there are more.
+    sampled: BottomK<u32, { MOST_SAMPLED + 1 }>,
     /// The last tokens of the body text, the latest in the lowest byte.
     last: u64,
     keys: KeysBuilder,
@@ -96,8 +97,7 @@ impl<'a> Reader<'a> {
             tokens: Vec::with_capacity(MOST_BYTES[0] + MOST_BYTES[1]),
             room: MOST_BYTES[0],
             tail: Tail::default(),
-            // One more than is kept shows that there are more.
-            sampled: BottomK::new(MOST_SAMPLED + 1),
+            sampled: BottomK::default(),
             last: 0,
             keys: KeysBuilder::default(),
         }
@@ -176,7 +176,7 @@ impl<'a> Reader<'a> {
 
     fn finish(mut self) -> (Content, Keys) {
         self.read_around();
-        let sampled = std::mem::replace(&mut self.sampled, BottomK::new(0)).finish();
+        let sampled = self.sampled.smallest().to_vec();
         let mut content = Content {
             tokens: Vec::with_capacity(self.tokens.len()),
             title: title(self.outline.name(), self.fingerprinter),

@@ -100,9 +100,8 @@ impl<const WORDS: usize> Accumulator<WORDS> {
         }
     }
 
-    /// Adds the remaining addends and returns the sums.
-    #[must_use]
-    pub fn finish(mut self) -> Sums<WORDS> {
+    /// Adds the remaining addends and returns the sums. All sums are then 0 again.
+    pub fn finish(&mut self) -> Sums<WORDS> {
         // From the lowest plane up, because each carries into those above.
         for plane in 0..PLANES {
             let length = usize::from(self.lengths[plane]);
@@ -111,7 +110,8 @@ impl<const WORDS: usize> Accumulator<WORDS> {
                 self.add_waiting(plane);
             }
         }
-        Sums { planes: self.planes, total: self.total }
+        let planes = std::mem::replace(&mut self.planes, [[0; WORDS]; PLANES]);
+        Sums { planes, total: std::mem::take(&mut self.total) }
     }
 }
 

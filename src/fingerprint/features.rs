@@ -93,46 +93,46 @@ impl Counts {
     }
 
     /// Counts one occurrence and returns the feature's number in the order of first occurrence.
-    #[expect(
-        clippy::needless_bitwise_bool,
-        reason = "a branch on each would often be mispredicted"
-    )]
+    #[inline]
+    pub(super) fn add(&mut self, hash: u64) -> usize {
+        let mut slot = self.first_slot(hash);
+        loop {
+            let number = self.slots[slot];
+            if number == 0 {
+                break;
+            }
+            let place = number as usize - 1;
+            let entry = &mut self.entries[place];
+            if entry.hash == hash {
+                entry.occurrences = entry.occurrences.saturating_add(1);
+                return place;
+            }
+            slot = (slot + 1) & (self.slots.len() - 1);
+        }
+        let place = self.len as usize;
+        self.entries[place] = Entry { hash, occurrences: 1 };
+        self.len += 1;
+        self.slots[slot] = self.len;
+        if self.len as usize * 2 > self.slots.len() {
+            self.resize(self.slots.len() * 2);
+        }
+        place
+    }
+
+    /// Counts a unit, and its pair if it has one, unless no further occurrence counts.
     #[expect(
         clippy::inline_always,
         reason = "with a call for each feature, a sketch takes a tenth longer"
     )]
     #[inline(always)]
-    pub(super) fn add(&mut self, hash: u64) -> usize {
-        let mut slot = self.first_slot(hash);
-        loop {
-            // Whether a feature is new cannot be predicted, so no branch depends on it: a new feature takes the first unused
-            // entry and is then handled like a known one.
-            let number = self.slots[slot];
-            let new = u32::from(number == 0);
-            let place = (number + new * (self.len + 1) - 1) as usize;
-            let entry = &mut self.entries[place];
-            if (new == 0) & (entry.hash != hash) {
-                slot = (slot + 1) & (self.slots.len() - 1);
-                continue;
-            }
-            let before = entry.occurrences * (1 - new);
-            *entry = Entry { hash, occurrences: before.saturating_add(1) };
-            self.len += new;
-            self.slots[slot] = number + new * self.len;
-            if self.len as usize * 2 > self.slots.len() {
-                self.resize(self.slots.len() * 2);
-            }
-            return place;
-        }
-    }
-
-    /// Counts a unit, and its pair if it has one, unless no further occurrence counts.
-    #[inline]
     pub(super) fn add_all(&mut self, (hash, pair): (u64, Option<u64>)) {
-        for hash in [Some(hash), pair].into_iter().flatten() {
-            if !self.is_full() {
-                self.add(hash);
-            }
+        if !self.is_full() {
+            self.add(hash);
+        }
+        if let Some(pair) = pair
+            && !self.is_full()
+        {
+            self.add(pair);
         }
     }
 

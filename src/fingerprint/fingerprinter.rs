@@ -72,7 +72,7 @@ pub struct Fingerprinter {
     recipe: Recipe,
     simplified: Option<&'static Simplified>,
     /// Scratch memory that no thread is using.
-    idle: Mutex<Vec<Scratch>>,
+    idle: Mutex<Vec<Box<Scratch>>>,
 }
 
 impl Fingerprinter {
@@ -119,20 +119,7 @@ impl Fingerprinter {
     /// ```
     #[must_use]
     pub fn sketch(&self, text: &str) -> Sketch {
-        self.with_scratch(|Scratch { buffers, counts, digester }| {
-            counts.clear();
-            let mut chain = Chain::new(self.recipe.hash_seed);
-            segment::runs(text, self.simplified, buffers, |run| {
-                digester.add(run);
-                if counts.is_full() {
-                    return;
-                }
-                units(run, self.recipe.segment, |unit| {
-                    counts.add_all(chain.next(unit));
-                });
-            });
-            Self::finish(counts, digester)
-        })
+        self.sketch_of_lines([text].into_iter(), |_, _, _| ())
     }
 
     /// The sketch of a text given in lines, each of which ends in a tab or a line break. Also calls `read` with the hash of each word and sign, and
@@ -142,7 +129,8 @@ impl Fingerprinter {
         lines: impl Iterator<Item = &'a str>,
         mut read: impl FnMut(usize, Class, u64),
     ) -> Sketch {
-        self.with_scratch(|Scratch { buffers, counts, digester }| {
+        self.with_scratch(|scratch| {
+            let Scratch { buffers, counts, digester, .. } = scratch;
             counts.clear();
             let mut chain = Chain::new(self.recipe.hash_seed);
             segment::runs_of_lines(lines, self.simplified, buffers, |run, place| {
@@ -175,20 +163,8 @@ impl Fingerprinter {
                     read(line, class, hashes.0);
                 });
             });
-            Self::finish(counts, digester)
+            scratch.finish()
         })
-    }
-
-    fn finish(counts: &Counts, digester: &mut Digester) -> Sketch {
-        let mut accumulator = Accumulator::new();
-        for (hash, count) in counts.iter() {
-            accumulator.add(expand(hash), weight(count));
-        }
-        Sketch {
-            signature: Signature(accumulator.finish().signs()),
-            features: counts.len(),
-            digest: digester.finish().filter(|_| counts.len() > 0),
-        }
     }
 
     /// The features of the text, the heaviest first, those of equal weight in order of first occurrence.
@@ -298,10 +274,23 @@ impl Fingerprinter {
 struct Scratch {
     buffers: segment::Buffers,
     counts: Counts,
+    accumulator: Accumulator<4>,
     digester: Digester,
 }
 
 impl Scratch {
+    /// The sketch of the text that was counted.
+    fn finish(&mut self) -> Sketch {
+        for (hash, count) in self.counts.iter() {
+            self.accumulator.add(expand(hash), weight(count));
+        }
+        Sketch {
+            signature: Signature(self.accumulator.finish().signs()),
+            features: self.counts.len(),
+            digest: self.digester.finish().filter(|_| self.counts.len() > 0),
+        }
+    }
+
     fn size(&self) -> usize {
         self.buffers.size() + self.counts.size() + self.digester.buffer.capacity()
     }
@@ -336,7 +325,8 @@ impl Chain {
     }
 
     /// The hash of the unit, and of its pair with the previous token or character.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a call costs as much as the hash of a short word")]
+    #[inline(always)]
     fn next(&mut self, unit: Unit<'_>) -> (u64, Option<u64>) {
         match unit {
             Unit::Token(token) => {

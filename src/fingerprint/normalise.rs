@@ -83,10 +83,10 @@ fn plain_prefix(text: &[u8]) -> usize {
     let plain = |byte: &u8| matches!(byte, b' '..=b'_' | b'a'..=b'~') | is_space(*byte);
     // Whole blocks first: without an early exit the compiler vectorises the test.
     let blocks = text
-        .chunks_exact(64)
+        .chunks_exact(16)
         .take_while(|block| block.iter().fold(true, |all, byte| all & plain(byte)))
         .count();
-    blocks * 64 + text[blocks * 64..].iter().take_while(|byte| plain(byte)).count()
+    blocks * 16 + text[blocks * 16..].iter().take_while(|byte| plain(byte)).count()
 }
 
 fn is_space(byte: u8) -> bool {

@@ -65,7 +65,7 @@ fn by_html5ever(page: &str) -> Html {
 fn by_tokenizer(page: &str) -> Html {
     let builder = builder();
     let page = tokenizer::normalised(page);
-    let mut tokens = tokenizer::Tokenizer::new(&page, |_| true);
+    let mut tokens = tokenizer::Tokenizer::new(&page, |_, _| true);
     let is_foreign = || builder.adjusted_current_node_present_but_not_in_html_namespace();
     while let Some(token) = tokens.next(is_foreign) {
         let token = match token {
