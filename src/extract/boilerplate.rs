@@ -27,7 +27,6 @@ static HINTS: LazyLock<Words<HintWord>> = LazyLock::new(|| {
         "subject" => HintWord::Subject,
         "body" => HintWord::Body,
         "build" => HintWord::Build,
-        "named" => HintWord::Named,
         "note" => HintWord::Note,
         "aside" => HintWord::Aside,
         "comments" => HintWord::Comments,
@@ -49,8 +48,7 @@ enum Rule {
 /// The meaning of a word of `hints.txt`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum HintWord {
-    /// A name of these words alone is that of an article's body: post-content.
-    Named,
+    /// A name with a word of both is that of an article's body: post-content.
     Subject,
     Body,
     Build,
@@ -199,18 +197,25 @@ pub(super) fn is_article_body(element: &Element) -> bool {
 
 fn names_article_body(name: &str) -> bool {
     with_lower_case(name, |lower| {
-        let (mut is_named, mut has_subject, mut has_body) = (false, false, false);
-        words_of(name).all(|(start, end)| match HINTS.get(&lower[start..end]) {
-            Some(word) => {
-                is_named |= word == HintWord::Named;
-                has_subject |= word == HintWord::Subject;
-                has_body |= word == HintWord::Body;
-                word <= HintWord::Build
-            }
-            None => false,
-        }) && (is_named || has_subject && has_body)
+        let (mut has_subject, mut has_body) = (false, false);
+        words_of(name).all(|(start, end)| {
+            let word = &lower[start..end];
+            let meaning = HINTS.get(word);
+            let is_both = meaning.is_none() && is_subject_and_body(word);
+            has_subject |= is_both || meaning == Some(HintWord::Subject);
+            has_body |= is_both || meaning == Some(HintWord::Body);
+            is_both || meaning.is_some_and(|meaning| meaning <= HintWord::Build)
+        }) && has_subject
+            && has_body
     })
     .unwrap_or(false)
+}
+
+/// Whether a word is made of two, as `articlebody` is.
+fn is_subject_and_body(word: &str) -> bool {
+    let is_body = |&at: &usize| HINTS.get(&word[at..]) == Some(HintWord::Body);
+    let starts = word.char_indices().map(|(at, _)| at).skip(1);
+    starts.filter(is_body).any(|at| HINTS.get(&word[..at]) == Some(HintWord::Subject))
 }
 
 fn hint_words_of(element: &Element) -> impl Iterator<Item = HintWord> {
