@@ -18,7 +18,8 @@ use crate::{
 ///
 /// Reads the same input as `filter`. Prints one JSON line {"id", "url", "title", "text", "links", "lang", "charset"} per document, in
 /// the order of the input. The text has no navigation, header, footer or sidebars; each block is a line. If a limit against hostile
-/// markup cut the page, the line also has "truncated" with the reason.
+/// markup cut the page, the line also has "truncated" with the reason; if the page shows no text until its scripts run, and the text is that
+/// of its structured data, "from_data" is true.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -38,6 +39,8 @@ struct Line {
     links: Vec<Url>,
     lang: Option<&'static str>,
     charset: &'static str,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    from_data: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     truncated: Option<Truncation>,
 }
@@ -48,9 +51,10 @@ pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit> {
     args.source.write_lines(&config, out, |mut input: Input| {
         let (id, url) = (std::mem::take(&mut input.id), input.url.clone());
         let (extracted, _) = extracted(&extractor, input);
-        let Extracted { title, text, links, lang, charset, truncated, .. } = extracted;
+        let Extracted { title, text, links, lang, charset, truncated, is_from_data, .. } =
+            extracted;
         let links = links.into_iter().map(|link| link.url).collect();
-        Line { id, url, title, text, links, lang, charset, truncated }
+        Line { id, url, title, text, links, lang, charset, from_data: is_from_data, truncated }
     })
 }
 

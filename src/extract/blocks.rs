@@ -135,6 +135,8 @@ pub(super) struct Block {
     pub(super) is_body: bool,
     /// What its names say of the kind of the page.
     pub(super) marks: Marks,
+    /// Whether it asks for consent to cookies.
+    pub(super) is_consent: bool,
     pub(super) landmark: Landmark,
     /// Equal for elements of one kind; see [`shape_of`].
     pub(super) shape: u32,
@@ -156,6 +158,7 @@ impl Blocks {
             hint: Hint::None,
             is_body: false,
             marks: Marks::default(),
+            is_consent: false,
             landmark: Landmark::None,
             shape: 0,
         };
@@ -174,6 +177,7 @@ impl Blocks {
             hint,
             is_body,
             marks: Marks::of(element),
+            is_consent: false,
             landmark: Landmark::of(element),
             shape: shape_of(element),
         });
@@ -314,6 +318,15 @@ pub(super) fn own_prose(blocks: &[Block], sums: &[Sum]) -> Vec<usize> {
         }
     }
     own
+}
+
+/// Whether a line is prose, whatever holds it.
+pub(super) fn shows_prose(writer: &Writer) -> bool {
+    let is_prose = |(index, segment): (usize, &Segment)| {
+        let text = writer.text_of(index);
+        prose(text, segment.linked, Kind::Container) >= SENTENCE
+    };
+    writer.segments.iter().enumerate().any(is_prose)
 }
 
 /// How many bytes of a line are prose. Of a line that is long or a sentence, all outside of links; in cells and code half of it; otherwise few.

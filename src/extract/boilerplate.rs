@@ -317,9 +317,6 @@ mod tests {
             "main-nav",
             "nav-wrapper",
             "breadcrumb",
-            "cookie-notice-container",
-            "cookieConsent",
-            "noprint",
             "rightSidebar",
         ] {
             assert!(is_boilerplate_name(name, false), "{name}");
@@ -386,7 +383,7 @@ mod tests {
         assert_eq!(hint_word_of("RelatedPosts"), Some(HintWord::Aside));
         assert_eq!(hint_word_of("comments_list"), Some(HintWord::Comments));
         assert_eq!(hint_word_of("comment-share"), Some(HintWord::Comments));
-        assert_eq!(hint_word_of("admonition"), Some(HintWord::Note));
+        assert_eq!(hint_word_of("callout"), Some(HintWord::Note));
         for name in ["commentary", "unrelated", "has-related", "no-comments", "content", "", "漢字"]
         {
             assert_eq!(hint_word_of(name), None, "{name}");

@@ -181,6 +181,11 @@ impl Declared {
         find(&self.posts, writer)
     }
 
+    /// Finds the text of the article, if most of it is on the page.
+    pub(super) fn find_body(&self, writer: &Writer) -> Option<Found> {
+        find(&self.body, writer)
+    }
+
     /// Finds the description, if most of it is on the page.
     pub(super) fn find_description(&self, writer: &Writer) -> Option<Found> {
         find(&self.description, writer)

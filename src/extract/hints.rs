@@ -8,7 +8,7 @@ use super::{
     boilerplate::Hint,
     declared::{Declaration, Declared, Found},
     kinds::PageKind,
-    labels::Label,
+    labels::{Label, mark_consent},
     marks::Marks,
     text::{Segment, Writer},
 };
@@ -68,9 +68,12 @@ pub(super) fn judge(
     let shown = sum_by_block(&blocks, writer, |index, _| segments[index]);
     mark_sections(&mut blocks, writer, labels, &shown);
     let kind = PageKind::of(&blocks, &shown, declared);
+    mark_consent(&mut blocks, writer, &shown);
     let worth = {
         let page = Hinted::new(&blocks, writer, &segments, &shown);
-        if !(kind == PageKind::Discussion && page.has_block_with(BESIDE_WHOLE))
+        if let Some(found) = declared.find_body(writer) {
+            page.worth(&found, |_| true)
+        } else if !(kind == PageKind::Discussion && page.has_block_with(BESIDE_WHOLE))
             && let Some(found) = declared.find_description(writer)
         {
             page.worth_of_description(&found)
@@ -318,6 +321,7 @@ fn credible_hints(
             && block.marks.has(Marks::REVIEWS)
             && block.kind != Kind::Heading;
         hints[index] = inherited.max(match block.hint {
+            _ if block.is_consent => Hint::Boilerplate,
             Hint::None if (is_card || are_reviews) && !is_greater_part => Hint::Aside,
             _ if is_declared || holds_body[index] => Hint::None,
             hint if main.is_some_and(|main| are_apart(blocks, main, index)) => hint,

@@ -81,3 +81,10 @@ fn is_discussion(blocks: &[Block], sums: &[Sum]) -> bool {
         || (most > 0 && comments * 3 >= sums[0].prose * 2)
         || (of_forum > 0 && of_forum * 2 >= sums[0].prose)
 }
+
+/// Whether most of the page is in an element that is named a thread, however little that is.
+pub(super) fn is_thread(blocks: &[Block], sums: &[Sum]) -> bool {
+    (1..blocks.len()).any(|index| {
+        blocks[index].marks.has(Marks::DISCUSSION) && sums[index].prose * 2 >= sums[0].prose.max(1)
+    })
+}

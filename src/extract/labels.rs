@@ -1,6 +1,12 @@
-//! Text beside an article that is recognised by what it says: lines that label titles of boxes, buttons and counters.
+//! Text beside an article that is recognised by what it says: lines that label titles of boxes, buttons and counters, and boxes that ask for
+//! consent to cookies.
 
-use std::{collections::HashMap, sync::LazyLock};
+use std::{collections::HashMap, iter, sync::LazyLock};
+
+use super::{
+    blocks::{Block, Kind, Landmark, Sum},
+    text::Writer,
+};
 
 /// Longer lines, in bytes, are no labels.
 const LONGEST: usize = 120;
@@ -68,6 +74,8 @@ const CALENDAR: [&str; 24] = [
 #[derive(Debug, Default)]
 struct Labels {
     names: HashMap<&'static str, Label>,
+    /// Phrases of a line that asks for consent to cookies.
+    consent: Vec<&'static str>,
     /// By their first characters.
     starts: HashMap<char, Vec<&'static str>>,
 }
@@ -85,6 +93,10 @@ impl Labels {
                 "[links]" => Label::Links,
                 "[comments]" => Label::Comments,
                 "[line]" => Label::Line,
+                "[consent]" => {
+                    labels.consent.push(line);
+                    continue;
+                }
                 _ => {
                     let first = line.chars().next().unwrap_or_default();
                     labels.starts.entry(first).or_default().push(line);
@@ -97,17 +109,60 @@ impl Labels {
     }
 }
 
+/// The longest text that asks for consent.
+const LONGEST_BOX: usize = 2000;
+
+/// Marks boxes that ask for consent to cookies. They stand outside of the article, and hold nothing else.
+pub(super) fn mark_consent(blocks: &mut [Block], writer: &Writer, sums: &[Sum]) {
+    for index in 0..writer.segments.len() {
+        if !asks_for_consent(writer.text_of(index)) {
+            continue;
+        }
+        let mut outermost = 0;
+        let mut block = writer.segments[index].block;
+        while block > 0
+            && sums[block].bytes <= LONGEST_BOX
+            && sums[block].bytes * 2 <= sums[0].bytes.max(LONGEST_BOX)
+            && sums[block].titles == 0
+        {
+            outermost = block;
+            block = blocks[block].parent;
+        }
+        let is_box = blocks[outermost].kind == Kind::Container && !is_in_article(blocks, outermost);
+        if outermost > 0 && is_box && sums[outermost].bytes < sums[0].bytes {
+            blocks[outermost].is_consent = true;
+        }
+    }
+}
+
+fn is_in_article(blocks: &[Block], block: usize) -> bool {
+    iter::successors(Some(block), |&block| (block > 0).then(|| blocks[block].parent)).any(|block| {
+        blocks[block].is_body
+            || matches!(blocks[block].landmark, Landmark::Article | Landmark::Main)
+    })
+}
+
+/// Whether a line asks for consent to cookies.
+fn asks_for_consent(line: &str) -> bool {
+    COOKIE.iter().any(|name| line.contains(name)) && {
+        let lower = line.to_lowercase();
+        LABELS.consent.iter().any(|phrase| lower.contains(phrase))
+    }
+}
+
+/// A line without one of these asks for nothing.
+const COOKIE: [&str; 4] = ["cookie", "Cookie", "COOKIE", "クッキー"];
+
 #[cfg(test)]
 mod tests {
-    use super::{Label, label_of};
+    use super::{Label, asks_for_consent, label_of};
 
     #[test]
     fn labels_are_recognised_without_digits_and_punctuation() {
         for (line, label) in [
             ("Related Articles", Label::Section),
             ("【相关阅读】", Label::Section),
-            ("Mehr zum Thema:", Label::Section),
-            ("Leave a comment (3)", Label::Comments),
+            ("发表回复 (3)", Label::Comments),
             ("Tags:", Label::Links),
             ("12 Comments", Label::Line),
             ("5 min read", Label::Line),
@@ -123,6 +178,17 @@ mod tests {
             "评论家",
         ] {
             assert_eq!(label_of(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn lines_that_ask_for_consent_are_recognised() {
+        for line in ["We use cookies.", "ACCEPT ALL COOKIES", "当サイトではクッキーを使用します"]
+        {
+            assert!(asks_for_consent(line), "{line}");
+        }
+        for line in ["We and our partners grow tea.", "A cookie is a text file.", ""] {
+            assert!(!asks_for_consent(line), "{line}");
         }
     }
 }

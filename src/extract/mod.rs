@@ -18,18 +18,18 @@
 //! | | `declared.rs` | what structured data and meta elements say of the article |
 //! | | `marks.rs` | what names say of the kind of the page |
 //! | 5. score | `kinds.rs` | whether the page is an article, a discussion, a list or a product |
-//! | | `labels.rs` | which lines label what stands beside the text, and which boxes ask for consent to cookies |
+//! | | `labels.rs` | which lines label what stands beside the text |
 //! | | `hints.rs` | which blocks stand beside the text |
 //! | | `score.rs` | chooses the lines that are the body text, unless rules keep some |
 //! | 6. finish | `links.rs`, `directives.rs` | resolve the links, add the directives of the headers; [`language`] is detected |
 //!
 //! The head of `score.rs` has the algorithm and its sources. Class names and ids are judged by common words of web design
-//! (`boilerplate.txt`, `hints.txt`, `kinds.txt`), lines by common phrases (`labels.txt`, `consent.txt`), never by names or phrases of particular pages.
+//! (`boilerplate.txt`, `hints.txt`, `kinds.txt`), lines by common phrases (`labels.txt`), never by names or phrases of particular pages.
 //!
-//! The thresholds and the words were tuned on one half of each of four sets, chosen by a hash of the pages' or sites' names:
-//! article-extraction-benchmark, the test pages of Mozilla's Readability, the pages of `benches/swap`, and web-content-extraction-benchmark. The rules
-//! for boilerplate, the growth of the content and the bounds of listings were also tuned on the development pages, which are documentation.
-//! No page of the other halves was read, but their scores were seen, and decided on some of the rules (`docs/performance.md` says which).
+//! The thresholds and the words were tuned on one half of each of five sets, chosen by a hash of the pages' or sites' names:
+//! article-extraction-benchmark, the test pages of Mozilla's Readability, the pages of `benches/swap`, web-content-extraction-benchmark, and the
+//! development pages, which are documentation. A mechanism or word that changed nothing on these sets is gone (`docs/performance.md`).
+//! No page of the other halves was read, but their scores were seen, and decided on some of the rules.
 //! `benches/extraction_quality.py` and `benches/swap/measure.py` measure the quality and compare it with other extractors.
 
 /// A pattern of element or attribute names, which are checked by the compiler: `names!("p" "div")`.
@@ -104,7 +104,9 @@ pub struct Extracted {
     pub title: Option<String>,
     /// The body text, or what the [`Rules`] for the page select. It has no navigation, header, footer, sidebars, scripts, cookie notices or
     /// related pages. It has no comments, unless the page consists of them or is a discussion. Text that attributes or inline styles hide is left
-    /// out, except in panels that readers open and in parts that a script moves to their places.
+    /// out, except in panels that readers open, in parts that a script moves to their places, and if it is nearly all of the page's text, which a
+    /// script shows. Declarative shadow roots and documents in `srcdoc` are read; the label of a control is text if it opens a part of the page or is
+    /// an answer to choose.
     ///
     /// The text of `noscript` is read, unless it only asks for scripts. Case and characters as on the page, white space tidied,
     /// one block per line. Never empty if the page shows text.

@@ -5,25 +5,22 @@
 //! (Kohlschütter, Fankhauser and Nejdl, "Boilerplate Detection using Shallow Text Features", WSDM 2010). Then:
 //!
 //! 1. Blocks get a [`Hint`] by tag, role and names of classes, as in Readability (Arc90, Mozilla), or by a line that labels them: "related
-//!    articles". Hints that would drop the greater part of the page's prose are ignored, one or all together. So are comments on a stub, which has hardly any
-//!    other text, or little prose and no article that it names, and on a page that is a discussion (`kinds.rs`). A box that asks for consent
-//!    to cookies is boilerplate whatever else there is. Blocks whose headings are all links are teasers of other pages. They count little, and
-//!    are dropped if they are few. Not so if the page is a list of them, or has no text of its own but parts, as a landing page. All this is in
-//!    `hints.rs`.
-//! 2. Prose that the page declares to be its article's, in structured data or as its description, counts as much more prose, so that a
-//!    short article is more than what stands around it.
+//!    articles". A name never decides alone: elements of one name that have a third of the page's text, outside of links, are text, and so is
+//!    what would take most of a page's prose with it. Comments on a stub, which has hardly any other prose, or on a page that is a discussion
+//!    (`kinds.rs`), are text. Blocks whose headings are all links are teasers of other pages. They count little, and are dropped if they are
+//!    few. Not so if the page is a list of them, or has no text of its own but parts, as a landing page. All this is in `hints.rs`.
+//! 2. Prose that the page's description shows, of a page without much text, counts as much more prose, so that a short article is more than
+//!    what stands around it.
 //! 3. One element stands for the page from here on: the one that is named the body of an article, by microdata or as post-content is. Without
-//!    one, it is the element that holds the declared text, the only `article`, `main`, or what the software of a forum names its thread. A body with
-//!    hardly any text beside an element with much is a note, and does not count. If the posts of a discussion are declared, by microdata or as a
-//!    question with answers, and hold a third of the prose, they and the title are its text, and the next steps are left out.
-//! 4. A page is a listing if it has hardly any prose, says that it is one, has several posts whose titles are links, or declares itself
-//!    no article and has hardly any headings that are not links. All text of a listing except boilerplate is kept, or only what stands under its
-//!    title if that is not links.
+//!    one, it is the only `article`, `main`, or what the software of a forum names its thread. A body with hardly any text beside an element
+//!    with much is a note, and does not count. If the posts of a discussion are declared, by microdata or as a question with answers, and
+//!    hold a third of the prose, they and the title are its text, and the next steps are left out.
+//! 4. A page is a listing if it has hardly any prose, says that it is one, or declares itself no article and has hardly any headings that are
+//!    not links. All text of a listing except boilerplate is kept.
 //! 5. The content is the innermost block with seven tenths of the prose. It grows outwards while its surroundings have the same
-//!    character; further neighbours are kept if they are prose. One of several posts is not all of the content, nor is a product's
-//!    description: what stands between the product's name and its description belongs to it.
-//! 6. Inside it, blocks with a hint are dropped, and so are buttons, counters, and lines between paragraphs that are a single link. The
-//!    title of a discussion belongs to its text, and what buyers wrote does not belong to a product.
+//!    character. Neighbours are kept if they are prose, or facts: short texts in cells or lists of terms. One of several posts is not all of the content, nor is
+//!    a product's description: what stands between the product's name and its description belongs to it.
+//! 6. Inside it, blocks with a hint are dropped, and so are buttons and counters. The title of a discussion belongs to its text. What buyers wrote does not belong to a product.
 //!
 //! If almost all of a page would be dropped it is kept whole: more text is better than none (Trafilatura: Barbaresi, ACL 2021). Every
 //! comparison is between sums over many lines, and the thresholds are far from typical values, so that a changed paragraph does not change
@@ -37,7 +34,7 @@ use super::{
     boilerplate::Hint,
     declared::Declared,
     hints::{self, Judged, named_body, only_one},
-    kinds::PageKind,
+    kinds::{PageKind, is_thread},
     labels::{Label, label_of},
     marks::Marks,
     text::{Segment, Writer},
@@ -52,8 +49,11 @@ const LISTING: usize = 140;
 const SHORT_LISTING: usize = 250;
 /// However much prose it has, a page is a listing if prose is less than a fifth of its text.
 const LISTING_RATIO: usize = 5;
-/// Prose around the content that makes the content grow.
+/// Prose around the content that makes the content grow, and prose of a neighbour that is kept.
 const AROUND: usize = 200;
+const NEIGHBOUR: usize = 200;
+/// How many levels outwards a neighbour may be that is short compared with the content.
+const NEAR: usize = 2;
 /// Text outside of links and headings that makes a block a post of a thread or list.
 const LEAST_POST: usize = 30;
 /// A line of a post that recurs has fewer bytes than this, one of an element that never holds a sentence fewer than the second figure.
@@ -78,7 +78,10 @@ pub(super) fn choose(blocks: Vec<Block>, writer: &Writer, declared: &Declared) -
     let shown_of = |index: usize, segment: &Segment| {
         if hints[segment.block] <= Hint::Teaser { segments[index] } else { Sum::default() }
     };
-    let named = named_in(kind, &blocks, &hints, &raw, &sum_by_block(&blocks, writer, shown_of));
+    let page = Measured { blocks: &blocks, writer, segments: &segments, hints: &hints, kind };
+    let plain = page.plain();
+    let named = named_in(kind, &blocks, &hints, &raw, &sum_by_block(&blocks, writer, shown_of))
+        .filter(|&body| !page.is_in_one_of_several(body, &plain));
     // In a named body, what is declared may be the first lines only.
     let segments = if named.is_some() { segments } else { weighed };
     let sums = sums_of(&segments);
@@ -86,7 +89,11 @@ pub(super) fn choose(blocks: Vec<Block>, writer: &Writer, declared: &Declared) -
     let shown: Vec<bool> =
         writer.segments.iter().map(|segment| hints[segment.block] != Hint::Boilerplate).collect();
     let shown_bytes = page.bytes(&shown);
-    if is_remnant(shown_bytes, sums[0].bytes) {
+    let consent: usize = (1..blocks.len())
+        .filter(|&block| blocks[block].is_consent)
+        .map(|block| sums[block].bytes)
+        .sum();
+    if is_remnant(shown_bytes, sums[0].bytes.saturating_sub(consent)) {
         return vec![true; segments.len()];
     }
     let weights = page.weights();
@@ -109,8 +116,11 @@ pub(super) fn choose(blocks: Vec<Block>, writer: &Writer, declared: &Declared) -
         return shown;
     };
     page.drop_labels(&labels, &mut keeps);
-    if kind == PageKind::Discussion {
+    if kind == PageKind::Discussion || kind == PageKind::Article && is_thread(&blocks, &sums) {
         page.drop_fields(&mut keeps);
+        if let Some(title) = page.title(declared) {
+            keeps[title] = true;
+        }
     }
     let kept = page.bytes(&keeps);
     // A named body may hold nothing but what stands beside a text.
@@ -323,9 +333,12 @@ impl Measured<'_> {
             Hint::Teaser => is_in_core(block),
             _ => false,
         });
-        for around in path.windows(2) {
+        for (distance, around) in path.windows(2).rev().enumerate() {
             for block in self.children(around[0]).filter(|&block| block != around[1]) {
-                if self.hints[block] == Hint::None && are_facts(&sums[block]) {
+                let is_weighty = weights[block] * 10 > weights[content] * 3
+                    || (distance < NEAR && weights[block] > NEIGHBOUR);
+                let belongs = (is_weighty && is_prose(&sums[block])) || are_facts(&sums[block]);
+                if belongs && self.hints[block] == Hint::None {
                     self.keep(block, &mut keeps, |block| self.hints[block] == Hint::None);
                 }
             }
@@ -374,6 +387,13 @@ impl Measured<'_> {
             keeps[segment.block] && (segment.block >= name || segment.block == around)
         };
         self.writer.segments.iter().map(kept).collect()
+    }
+
+    /// Whether a block is in one of several posts, or is one.
+    fn is_in_one_of_several(&self, block: usize, plain: &[Sum]) -> bool {
+        let parent = |&block: &usize| (block > 0).then(|| self.blocks[block].parent);
+        let mut around = iter::successors(Some(block), parent).filter(|&block| block > 0);
+        self.kind == PageKind::Article && around.any(|block| self.has_others(block, plain))
     }
 
     /// Whether a block is one of several posts: of a thread, or of a list whose posts all have a linked title.
@@ -466,6 +486,10 @@ impl Measured<'_> {
             Some(self.blocks[child].end).filter(|&next| next < end)
         })
     }
+}
+
+fn is_prose(sum: &Sum) -> bool {
+    sum.linked * 4 < sum.bytes && sum.prose * 2 > sum.bytes
 }
 
 /// Whether most of a block is facts, and hardly any of it links.

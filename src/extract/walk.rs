@@ -5,7 +5,7 @@ use html5ever::local_name;
 use scraper::{ElementRef, Html, Node, node::Element};
 
 use super::{
-    blocks::{Blocks, Flow, Kind},
+    blocks::{Blocks, Flow, Kind, shows_prose},
     boilerplate::{self, Hint, attribute},
     declared::{Declared, is_json, is_page_data},
     directives::{Directives, is_agent},
@@ -42,7 +42,7 @@ pub(super) struct Reading<'a> {
 ///
 /// It walks the tree without recursion, because the page determines its depth. Skipped elements are not entered.
 ///
-/// A page that shows next to nothing, because most of its text waits for a script that shows it, is read with that text.
+/// A page that shows no sentence, because most of its text waits for a script that shows it, is read with that text.
 pub(super) fn read<'a>(html: &'a Html, agent: Option<&str>, selection: &Selection) -> Reading<'a> {
     let mut revealed = Vec::new();
     loop {
@@ -101,7 +101,7 @@ fn walk<'a, 'o>(
 
 /// Elements within one another that are shown although they are hidden.
 const MOST_REVEALED: usize = 3;
-/// A page waits for its script if an element that is hidden has so many times as much text as the page shows, and this many bytes.
+/// A page waits for its script if it shows no sentence, and an element that is hidden has so many times as much text, and this many bytes.
 const HIDDEN_RATIO: usize = 9;
 const LEAST_HIDDEN: usize = 200;
 
@@ -135,7 +135,7 @@ impl<'a> Walk<'a, '_> {
     fn waits_for_script(&self) -> Option<NodeId> {
         let (bytes, element) = self.most_hidden;
         let is_most = bytes >= LEAST_HIDDEN && bytes >= self.writer.all().len() * HIDDEN_RATIO;
-        element.filter(|_| is_most)
+        element.filter(|_| is_most && !shows_prose(&self.writer))
     }
 
     fn hid(&mut self, bytes: usize, element: NodeId) {

@@ -662,3 +662,89 @@ fn what_buyers_wrote_is_not_the_product() {
     );
     check("a product", &html, &["Bollard, cast iron", "last foundry"], &["came within a week"]);
 }
+
+/// A page with two equal parts in its main content, one of which has a class.
+fn of_two_parts(class: &str, main: &str) -> String {
+    let part = |class: &str, names: [&str; 3]| {
+        let paragraph = |name: &&str| {
+            format!(
+                "<p>The {name} was rebuilt in the spring, as the storms of the winter had torn off its roof and half of a wall.</p>"
+            )
+        };
+        let text: String = names.iter().map(paragraph).collect();
+        format!("<div class=\"{class}\"><h2>About the {}</h2>{text}</div>", names[0])
+    };
+    let parts =
+        part(class, ["granary", "bakery", "school"]) + &part("y", ["mill", "ferry", "chapel"]);
+    format!(
+        "<title>Repairs</title><header><a href=/>Home</a></header><{main}><h1>Repairs</h1>{parts}</{main}><footer>Imprint</footer>"
+    )
+}
+
+#[test]
+fn a_name_does_not_decide_about_half_of_a_page() {
+    let names = [
+        "gdpr-section",
+        "menu",
+        "author",
+        "bio",
+        "rating",
+        "banner",
+        "MsoFooter",
+        "latest",
+        "widget",
+        "sidebar",
+        "share",
+        "tags",
+        "copyright",
+        "disclaimer",
+        "caption",
+        "promo",
+        "newsletter",
+        "related",
+        "toolbar",
+        "popup",
+        "dropdown",
+        "meta",
+        "cookie",
+        "gallery",
+        "x-ads",
+        "footer",
+        "recommend",
+        "sponsor",
+        "survey",
+        "top-nav",
+    ];
+    for name in names {
+        for main in ["main", "div"] {
+            check(name, &of_two_parts(name, main), &["The school was", "The chapel was"], &[]);
+        }
+    }
+}
+
+#[test]
+fn paragraphs_of_one_name_count_together() {
+    let paragraph = "<p class=MsoFooter>The mill was rebuilt in the spring, as the storms of the winter had torn off half of a wall.</p>";
+    let other = "<p>The ferry goes again from April on, at six in the morning, and on Sundays an hour later than that.</p>";
+    let page = format!("<h1>Repairs</h1>{}{}", paragraph.repeat(3), other.repeat(3));
+    check("paragraphs", &page, &["The mill was", "The ferry goes"], &[]);
+}
+
+#[test]
+fn facts_beside_a_text_are_a_part_of_it() {
+    let text = "<p>It was bred to follow the scent of a fox over great distances, in a pack and with stamina, and is loud.</p>";
+    let facts = "<dl><dt>Origin<dd>England<dt>Height<dd>53 to 64 cm<dt>Weight<dd>29 to 34 kg</dl>";
+    let table = "<table><tr><th>Origin<td>England<tr><th>Height<td>53 to 64 cm<tr><th>Weight<td>29 to 34 kg</table>";
+    for facts in [facts, table] {
+        let page = format!(
+            "<title>Foxhound</title><nav><a href=/>Dogs</a></nav><div><h1>Foxhound</h1>{facts}<div>{}</div></div>",
+            text.repeat(5)
+        );
+        check(
+            "facts",
+            &page,
+            &["England", "53 to 64 cm", "29 to 34 kg", "follow the scent"],
+            &["Dogs"],
+        );
+    }
+}

@@ -154,3 +154,85 @@ fn an_empty_page_gives_an_empty_result() {
     assert_eq!((document.text.as_str(), document.title, document.lang), ("", None, None));
     assert_eq!((document.links.len(), document.charset, document.truncated), (0, "UTF-8", None));
 }
+
+/// Two paragraphs.
+const SONGS: &str = "<p>A choir of sixty voices sang in the granary on Saturday, the first concert there since the roof was repaired.</p>
+    <p>Most of the audience had come by bicycle, as the road to the granary is still closed, which nobody seemed to mind.</p>";
+
+#[test]
+fn labels_of_answers_and_of_parts_are_text_and_those_of_other_controls_are_not() {
+    assert_eq!(
+        text(
+            "<p>Which light?</p><div><input type=radio id=a><label for=a>A white light</label></div>
+             <div><label><input type=checkbox> A red light</label></div><h3><button>And why?</button></h3>
+             <button aria-expanded=false>Can I take my bicycle?</button><p>Yes.</p>
+             <form><label for=n>Your name</label><input id=n><button>Send</button></form>"
+        ),
+        "Which light?\nA white light\nA red light\nAnd why?\nCan I take my bicycle?\nYes."
+    );
+}
+
+#[test]
+fn what_a_script_will_show_is_text_if_it_is_nearly_all() {
+    let loading = "<div>Loading, please wait…</div>";
+    for hidden in [
+        "<div style='display:none'>",
+        "<main hidden>",
+        "<div style='visibility:hidden'><div hidden>",
+    ] {
+        let text = text(&format!("{loading}{hidden}{SONGS}"));
+        assert!(text.contains("A choir") && text.contains("bicycle"), "{hidden}: {text}");
+    }
+    let shown = "<p>The ferry goes again from April on, at six in the morning.</p>";
+    assert_eq!(text(&format!("{shown}<div hidden>{SONGS}</div>")).lines().count(), 1);
+}
+
+#[test]
+fn documents_within_the_page_are_text() {
+    for page in [
+        format!("<header>Archive</header><iframe srcdoc=\"{SONGS}\"></iframe>"),
+        format!(
+            "<header>Archive</header><my-text><template shadowrootmode=open>{SONGS}</template></my-text>"
+        ),
+        format!("<textarea>{SONGS}</textarea><script src=slides.js></script>"),
+    ] {
+        let text = text(&page);
+        assert!(text.contains("A choir") && text.contains("bicycle"), "{page}: {text}");
+    }
+}
+
+#[test]
+fn a_page_that_shows_nothing_has_the_text_of_its_data() {
+    let sentence = "A choir of sixty voices sang in the granary, the first concert since the roof was repaired. It rained. ";
+    let text = sentence.repeat(3);
+    for page in [
+        format!(
+            "<script type=application/ld+json>{{\"@type\":\"Article\",\"articleBody\":\"{text}\"}}</script><div id=root></div>"
+        ),
+        format!(
+            "<div id=__next></div><script id=__NEXT_DATA__ type=application/json>{{\"a\":[{{\"b\":\"<p>{text}</p>\"}}]}}</script>"
+        ),
+    ] {
+        let found = extract(&page);
+        assert!(found.is_from_data, "{page}");
+        assert_eq!(found.text, text.trim(), "{page}");
+        let shown = extract(&format!("{page}{SONGS}"));
+        assert!(!shown.is_from_data && shown.text.contains("bicycle"), "{page}");
+    }
+}
+
+#[test]
+fn a_formula_is_read_once_and_lines_in_spans_are_not_glued() {
+    assert_eq!(
+        text(
+            "<p>It is <span class=katex><math><semantics><mi>E</mi><mo>=</mo><mi>m</mi><annotation encoding=application/x-tex>E = m</annotation></semantics></math><span aria-hidden=true>E=m</span></span>, always.</p>"
+        ),
+        "It is E=m, always."
+    );
+    assert_eq!(
+        text(
+            "<p><span>to a summer's day</span><span>with all its buds</span></p><p>an <span>in</span><span>line</span> word</p>"
+        ),
+        "to a summer's day\nwith all its buds\nan inline word"
+    );
+}
