@@ -9,7 +9,7 @@ use html5ever::{LocalName, local_name};
 use scraper::node::Element;
 
 use super::{
-    boilerplate::{Hint, hint_of, is_article_body, is_main, shape_of},
+    boilerplate::{Hint, Names, hint_of, is_main, shape_of},
     marks::Marks,
     text::{Gap, Segment, Writer},
 };
@@ -166,17 +166,17 @@ impl Blocks {
     }
 
     /// Opens a block in the innermost open one and returns its index.
-    pub(super) fn open(&mut self, element: &Element, is_boilerplate: bool) -> usize {
+    pub(super) fn open(&mut self, element: &Element, names: &Names, is_boilerplate: bool) -> usize {
         let kind = Kind::of(&element.name.local);
-        let hint = if is_boilerplate { Hint::Boilerplate } else { hint_of(element) };
-        let is_body = kind != Kind::Heading && is_article_body(element);
+        let hint = if is_boilerplate { Hint::Boilerplate } else { hint_of(element, names) };
+        let is_body = kind != Kind::Heading && names.is_body;
         self.all.push(Block {
             parent: self.open,
             end: 0,
             kind,
             hint,
             is_body,
-            marks: Marks::of(element),
+            marks: Marks::of(element, names.marks),
             is_consent: false,
             landmark: Landmark::of(element),
             shape: shape_of(element),

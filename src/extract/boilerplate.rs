@@ -3,13 +3,16 @@
 //! An element is judged by its tag, its ARIA role, and the words in its classes and its id. Words of `boilerplate.txt` decide; words of
 //! `hints.txt` only suggest, and the scoring (`score.rs`) weighs them against the text.
 
-use std::{iter, sync::LazyLock};
+use std::sync::LazyLock;
 
+use foldhash::HashMap;
 use html5ever::{LocalName, local_name};
 use scraper::node::Element;
 
-/// The longest name that is read; longer ones are generated and mean nothing.
-const MAX_NAME: usize = 40;
+use super::{
+    marks::{Marks, marks_of},
+    words::{MAX_NAME, Words, attribute, with_lower_case, words_of},
+};
 
 static BOILERPLATE: LazyLock<Words<Rule>> = LazyLock::new(|| {
     Words::parse(include_str!("boilerplate.txt"), |heading| match heading {
@@ -77,24 +80,87 @@ pub(super) enum Hint {
 /// Whether the element is boilerplate by its tag, its ARIA role, or a word in its classes or its id.
 ///
 /// `in_content`: whether it is inside a `main`, `article` or `section`, where a header belongs to the text.
-pub(super) fn is_boilerplate(element: &Element, in_content: bool) -> bool {
+pub(super) fn is_boilerplate(element: &Element, names: &Names, in_content: bool) -> bool {
     match element.name.local {
         // Documentation uses it for notes, but names them so.
-        local_name!("aside") => return hint_words_of(element).all(|word| word != HintWord::Note),
+        local_name!("aside") => return names.hint != Some(HintWord::Note),
         names!("nav" "footer" "search") => return true,
         local_name!("header") if !in_content => return true,
         // These contain the text, whatever their classes say.
         names!("html" "body" "main" "article" "form") => return false,
         _ => {}
     }
-    element.attrs.iter().any(|(name, value)| match name.local {
-        local_name!("role") => is_boilerplate_role(value, in_content),
-        local_name!("class") => {
-            value.split_ascii_whitespace().any(|name| is_boilerplate_name(name, in_content))
+    names.boilerplate == Place::Anywhere
+        || (names.boilerplate == Place::Outside && !in_content)
+        || attribute(element, &local_name!("role"))
+            .is_some_and(|role| is_boilerplate_role(role, in_content))
+}
+
+/// Where a name is that of boilerplate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    #[default]
+    Nowhere,
+    /// Outside of content.
+    Outside,
+    Anywhere,
+}
+
+/// What the classes and the id of an element say of it, or one of them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Names {
+    boilerplate: Place,
+    hint: Option<HintWord>,
+    /// Whether it holds the body of an article, by microdata or by a name such as post-content.
+    pub(super) is_body: bool,
+    /// Bits of [`Marks`](super::marks::Marks).
+    pub(super) marks: u16,
+}
+
+impl Names {
+    fn add(&mut self, other: Self) {
+        self.boilerplate = self.boilerplate.max(other.boilerplate);
+        self.hint = self.hint.max(other.hint);
+        self.is_body |= other.is_body;
+        self.marks |= other.marks;
+    }
+
+    /// What one name says.
+    fn of_name(name: &str) -> Self {
+        let judge = |lower: &str| Self {
+            boilerplate: boilerplate_of(name, lower),
+            hint: hint_word_of(name, lower),
+            is_body: names_article_body(name, lower),
+            marks: marks_of(name, lower),
+        };
+        with_lower_case(name, judge).unwrap_or_default()
+    }
+}
+
+/// The names of a page that were judged. Most elements have names that others have.
+#[derive(Debug, Default)]
+pub(super) struct KnownNames<'a>(HashMap<&'a str, Names>);
+
+impl<'a> KnownNames<'a> {
+    /// Judges the names of an element.
+    pub(super) fn of(&mut self, element: &'a Element) -> Names {
+        let mut names = Names::default();
+        for (name, value) in &element.attrs {
+            let words = value.split_ascii_whitespace();
+            match name.local {
+                names!("class" "id") => words.for_each(|name| {
+                    names.add(*self.0.entry(name).or_insert_with(|| Names::of_name(name)));
+                }),
+                local_name!("itemprop") => words.for_each(|name| match name {
+                    "articleBody" => names.is_body = true,
+                    "text" => names.marks |= Marks::POST,
+                    _ => {}
+                }),
+                _ => {}
+            }
         }
-        local_name!("id") => is_boilerplate_name(value, in_content),
-        _ => false,
-    })
+        names
+    }
 }
 
 /// Whether the element is content, inside which headers belong to the text.
@@ -108,11 +174,6 @@ pub(super) fn is_main(element: &Element) -> bool {
         || attribute(element, &local_name!("role")) == Some("main")
 }
 
-/// The value of an attribute.
-pub(super) fn attribute<'a>(element: &'a Element, wanted: &LocalName) -> Option<&'a str> {
-    element.attrs.iter().find(|(name, _)| name.local == *wanted).map(|(_, value)| &**value)
-}
-
 fn is_boilerplate_role(role: &str, in_content: bool) -> bool {
     match role.trim() {
         "banner" => !in_content,
@@ -122,18 +183,14 @@ fn is_boilerplate_role(role: &str, in_content: bool) -> bool {
     }
 }
 
-/// Judges one class or id.
-fn is_boilerplate_name(name: &str, in_content: bool) -> bool {
-    with_lower_case(name, |lower| {
-        let end = end_without_place(name, lower);
-        match BOILERPLATE.get(&lower[..end]) {
-            Some(Rule::Whole | Rule::Head | Rule::First) => true,
-            Some(Rule::Outside) => !in_content,
-            Some(_) => false,
-            None => is_compound_of_boilerplate(&name[..end], &lower[..end]),
-        }
-    })
-    .unwrap_or(false)
+fn boilerplate_of(name: &str, lower: &str) -> Place {
+    let end = end_without_place(name, lower);
+    match BOILERPLATE.get(&lower[..end]) {
+        Some(Rule::Whole | Rule::Head | Rule::First) => Place::Anywhere,
+        Some(Rule::Outside) => Place::Outside,
+        None if is_compound_of_boilerplate(&name[..end], &lower[..end]) => Place::Anywhere,
+        _ => Place::Nowhere,
+    }
 }
 
 /// In a compound the last word says what the thing is, as in English.
@@ -154,11 +211,11 @@ fn end_without_place(name: &str, lower: &str) -> usize {
 }
 
 /// What the names of the element's classes and its id suggest. Those of elements that contain the text describe its state.
-pub(super) fn hint_of(element: &Element) -> Hint {
+pub(super) fn hint_of(element: &Element, names: &Names) -> Hint {
     if matches!(element.name.local, names!("html" "body" "main" "article")) {
         return Hint::None;
     }
-    match hint_words_of(element).max() {
+    match names.hint {
         Some(HintWord::Aside) => Hint::Aside,
         Some(HintWord::Comments) => Hint::Comments,
         _ => Hint::None,
@@ -186,29 +243,18 @@ pub(super) fn shape_of(element: &Element) -> u32 {
     names.map(letters).fold(0x811C_9DC5, |all: u32, one| all.rotate_left(5) ^ one).max(1)
 }
 
-/// Whether the element says that it holds the body of an article: by microdata, or by a name such as post-content.
-pub(super) fn is_article_body(element: &Element) -> bool {
-    element.attrs.iter().any(|(name, value)| match name.local {
-        local_name!("itemprop") => value.split_ascii_whitespace().any(|name| name == "articleBody"),
-        names!("class" "id") => value.split_ascii_whitespace().any(names_article_body),
-        _ => false,
-    })
-}
-
-fn names_article_body(name: &str) -> bool {
-    with_lower_case(name, |lower| {
-        let (mut has_subject, mut has_body) = (false, false);
-        words_of(name).all(|(start, end)| {
-            let word = &lower[start..end];
-            let meaning = HINTS.get(word);
-            let is_both = meaning.is_none() && is_subject_and_body(word);
-            has_subject |= is_both || meaning == Some(HintWord::Subject);
-            has_body |= is_both || meaning == Some(HintWord::Body);
-            is_both || meaning.is_some_and(|meaning| meaning <= HintWord::Build)
-        }) && has_subject
-            && has_body
-    })
-    .unwrap_or(false)
+/// Whether a name is made of words for an article and for its text.
+fn names_article_body(name: &str, lower: &str) -> bool {
+    let (mut has_subject, mut has_body) = (false, false);
+    let all = words_of(name).all(|(start, end)| {
+        let word = &lower[start..end];
+        let meaning = HINTS.get(word);
+        let is_both = meaning.is_none() && is_subject_and_body(word);
+        has_subject |= is_both || meaning == Some(HintWord::Subject);
+        has_body |= is_both || meaning == Some(HintWord::Body);
+        is_both || meaning.is_some_and(|meaning| meaning <= HintWord::Build)
+    });
+    all && has_subject && has_body
 }
 
 /// Whether a word is made of two, as `articlebody` is.
@@ -218,91 +264,31 @@ fn is_subject_and_body(word: &str) -> bool {
     starts.filter(is_body).any(|at| HINTS.get(&word[..at]) == Some(HintWord::Subject))
 }
 
-fn hint_words_of(element: &Element) -> impl Iterator<Item = HintWord> {
-    let named = element.attrs.iter().filter(|(name, _)| matches!(name.local, names!("class" "id")));
-    named.flat_map(|(_, value)| value.split_ascii_whitespace()).filter_map(hint_word_of)
-}
-
 /// The strongest word anywhere in a name.
-fn hint_word_of(name: &str) -> Option<HintWord> {
-    let strongest =
-        |lower: &str| words_of(name).filter_map(|(start, end)| HINTS.get(&lower[start..end])).max();
-    with_lower_case(name, strongest)
-        .flatten()
-        .filter(|word| (HintWord::Note..HintWord::State).contains(word))
-}
-
-/// Words with their meanings, from a text file.
-#[derive(Debug)]
-pub(super) struct Words<R> {
-    /// By length, first and last byte: nearly all have one word at most.
-    slots: Vec<Vec<(&'static str, R)>>,
-}
-
-impl<R: Copy> Words<R> {
-    /// Parses words under headings in brackets; `meaning_of` maps headings. Lines that start with `#` are comments.
-    pub(super) fn parse(file: &'static str, meaning_of: impl Fn(&str) -> R) -> Self {
-        let mut slots: Vec<Vec<(&str, R)>> = vec![Vec::new(); SLOTS];
-        let mut meaning = None;
-        for line in file.lines().filter(|line| !line.starts_with('#')) {
-            if let Some(heading) = line.strip_prefix('[') {
-                meaning = Some(meaning_of(heading.trim_end_matches(']')));
-            } else if let Some(meaning) = meaning {
-                for word in line.split_whitespace() {
-                    let slot = &mut slots[slot(word)];
-                    // Of several meanings the last one counts.
-                    slot.retain(|(known, _)| *known != word);
-                    slot.push((word, meaning));
-                }
-            }
-        }
-        Self { slots }
-    }
-
-    /// The meaning of a word.
-    pub(super) fn get(&self, word: &str) -> Option<R> {
-        let same = self.slots[slot(word)].iter().find(|(known, _)| *known == word);
-        same.map(|(_, meaning)| *meaning)
-    }
-}
-
-/// Slots of [`Words`].
-const SLOTS: usize = 1 << 10;
-
-fn slot(word: &str) -> usize {
-    let [first, .., last] = *word.as_bytes() else { return word.len() };
-    (usize::from(first) * 31 + usize::from(last) * 5 + word.len()) % SLOTS
-}
-
-/// The result of `judge` for a name in lower case; `None` for a name that is too long.
-pub(super) fn with_lower_case<T>(name: &str, judge: impl FnOnce(&str) -> T) -> Option<T> {
-    let mut buffer = [0; MAX_NAME];
-    let lower = buffer.get_mut(..name.len())?;
-    lower.copy_from_slice(name.as_bytes());
-    lower.make_ascii_lowercase();
-    Some(judge(str::from_utf8(lower).ok()?))
-}
-
-/// The words of a name from the last to the first, as ranges. A word starts after `-` or `_`, and at a capital that follows a
-/// small letter.
-pub(super) fn words_of(name: &str) -> impl Iterator<Item = (usize, usize)> {
-    let mut rest = name;
-    iter::from_fn(move || {
-        rest = rest.trim_end_matches(['-', '_']);
-        let (bytes, end) = (rest.as_bytes(), rest.len());
-        let starts = |&at: &usize| {
-            matches!(bytes[at - 1], b'-' | b'_')
-                || (bytes[at].is_ascii_uppercase() && bytes[at - 1].is_ascii_lowercase())
-        };
-        let start = (1..end).rev().find(starts).unwrap_or(0);
-        rest = &rest[..start];
-        (end > 0).then_some((start, end))
-    })
+fn hint_word_of(name: &str, lower: &str) -> Option<HintWord> {
+    let words = words_of(name).filter_map(|(start, end)| HINTS.get(&lower[start..end]));
+    words.max().filter(|word| (HintWord::Note..HintWord::State).contains(word))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{HintWord, hint_word_of, is_boilerplate_name, names_article_body};
+    use super::{HintWord, Names, Place};
+
+    fn is_boilerplate_name(name: &str, in_content: bool) -> bool {
+        match Names::of_name(name).boilerplate {
+            Place::Anywhere => true,
+            Place::Outside => !in_content,
+            Place::Nowhere => false,
+        }
+    }
+
+    fn names_article_body(name: &str) -> bool {
+        Names::of_name(name).is_body
+    }
+
+    fn hint_word_of(name: &str) -> Option<HintWord> {
+        Names::of_name(name).hint
+    }
 
     #[test]
     fn the_last_word_of_a_name_decides() {

@@ -313,7 +313,8 @@ fn credible_hints(
         let (block, sum) = (blocks[index], sums[index]);
         let inherited = hints[block.parent];
         let of_name = alike.get(&(block.parent, block.shape)).unwrap_or(&sum);
-        let is_much = kind != PageKind::Product && is_much(of_name, &sums[0]);
+        let is_much =
+            matches!(kind, PageKind::Article | PageKind::List) && is_much(of_name, &sums[0]);
         let is_greater_part = is_much || sum.prose >= LEAST && sum.prose * 2 >= sums[0].prose;
         let is_declared = sum.prose >= shown[index].prose + DECLARED * 9 / 10;
         let is_card = kind == PageKind::Discussion && block.marks.is_card() && sum.bytes > NAME;

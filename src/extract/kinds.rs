@@ -4,8 +4,8 @@
 //! a list all entries, of a product what stands around its description as well.
 
 use super::{
+    blocks::Block,
     blocks::Sum,
-    blocks::{Block, Kind},
     boilerplate::Hint,
     declared::{Declaration, Declared},
     marks::Marks,

@@ -1,7 +1,9 @@
 //! Text beside an article that is recognised by what it says: lines that label titles of boxes, buttons and counters, and boxes that ask for
 //! consent to cookies.
 
-use std::{collections::HashMap, iter, sync::LazyLock};
+use std::{iter, sync::LazyLock};
+
+use foldhash::{HashMap, HashSet};
 
 use super::{
     blocks::{Block, Kind, Landmark, Sum},
@@ -33,22 +35,31 @@ pub(super) fn label_of(line: &str) -> Option<Label> {
     if line.len() > LONGEST {
         return None;
     }
-    let lower = line.to_lowercase();
-    if is_date(&lower) {
+    if is_date(line) {
         return Some(Label::Line);
     }
-    let name = lower.trim_matches(|char: char| !char.is_alphabetic());
-    LABELS.names.get(name).copied().or_else(|| {
-        let starts = LABELS.starts.get(&name.chars().next()?)?;
-        starts.iter().any(|start| name.starts_with(start)).then_some(Label::Line)
+    let name = line.trim_matches(|char: char| !char.is_alphabetic());
+    if !LABELS.beginnings.contains(&beginning(name)) {
+        return None;
+    }
+    let name = name.to_lowercase();
+    LABELS.names.get(&*name).copied().or_else(|| {
+        LABELS.starts.iter().any(|start| name.starts_with(start)).then_some(Label::Line)
     })
 }
 
+/// The first two characters in lower case, by which most lines are known to be no labels.
+fn beginning(line: &str) -> [Option<char>; 2] {
+    let mut chars = line.chars().flat_map(char::to_lowercase);
+    [chars.next(), chars.next()]
+}
+
 /// Whether a line is a date, perhaps with a time of day.
-fn is_date(lower: &str) -> bool {
-    if lower.bytes().filter(u8::is_ascii_digit).count() < DIGITS_OF_DATE {
+fn is_date(line: &str) -> bool {
+    if line.bytes().filter(u8::is_ascii_digit).count() < DIGITS_OF_DATE {
         return false;
     }
+    let lower = line.to_lowercase();
     let mut digits = 0;
     let mut is_year = false;
     for word in lower.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty()) {
@@ -74,10 +85,11 @@ const CALENDAR: [&str; 24] = [
 #[derive(Debug, Default)]
 struct Labels {
     names: HashMap<&'static str, Label>,
+    /// How names and starts begin.
+    beginnings: HashSet<[Option<char>; 2]>,
     /// Phrases of a line that asks for consent to cookies.
     consent: Vec<&'static str>,
-    /// By their first characters.
-    starts: HashMap<char, Vec<&'static str>>,
+    starts: Vec<&'static str>,
 }
 
 impl Labels {
@@ -98,11 +110,12 @@ impl Labels {
                     continue;
                 }
                 _ => {
-                    let first = line.chars().next().unwrap_or_default();
-                    labels.starts.entry(first).or_default().push(line);
+                    labels.beginnings.insert(beginning(line));
+                    labels.starts.push(line);
                     continue;
                 }
             };
+            labels.beginnings.insert(beginning(line));
             labels.names.entry(line).or_insert(label);
         }
         labels

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use html5ever::local_name;
 use scraper::node::Element;
 
-use super::boilerplate::{Words, attribute, with_lower_case, words_of};
+use super::words::{Words, attribute, words_of};
 
 static KINDS: LazyLock<Words<Word>> = LazyLock::new(|| {
     Words::parse(include_str!("kinds.txt"), |heading| match heading {
@@ -55,20 +55,9 @@ impl Marks {
     /// What buyers wrote.
     pub(super) const REVIEWS: u16 = 256;
 
-    pub(super) fn of(element: &Element) -> Self {
+    /// What the names of an element say, given the bits of each.
+    pub(super) fn of(element: &Element, marks: u16) -> Self {
         let is_outermost = matches!(element.name.local, names!("html" "body" "main"));
-        let mut marks = 0;
-        for (name, value) in &element.attrs {
-            if matches!(name.local, names!("class" "id")) {
-                for name in value.split_ascii_whitespace() {
-                    marks |= with_lower_case(name, |lower| marks_of(name, lower)).unwrap_or(0);
-                }
-            } else if name.local == local_name!("itemprop")
-                && value.split_ascii_whitespace().any(|name| name == "text")
-            {
-                marks |= Self::POST;
-            }
-        }
         let means_list = is_outermost
             && marks & Self::LIST != 0
             && attribute(element, &local_name!("class"))
@@ -96,7 +85,8 @@ impl Marks {
     }
 }
 
-fn marks_of(name: &str, lower: &str) -> u16 {
+/// The bits of one name.
+pub(super) fn marks_of(name: &str, lower: &str) -> u16 {
     let (mut marks, mut words, mut of_user, mut has_user) = (0, 0, 0, false);
     for (start, end) in words_of(name) {
         words += 1;

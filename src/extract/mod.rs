@@ -15,6 +15,7 @@
 //! | | `blocks.rs` | which elements are skipped, and which start a line and become a block; measures lines and blocks |
 //! | | `hidden.rs` | which elements are not shown, and whether the page shows nothing without its scripts |
 //! | | `boilerplate.rs` | which elements are boilerplate, by tag, role and the words of their names |
+//! | | `words.rs` | the words of names, and tables of them |
 //! | | `declared.rs` | what structured data and meta elements say of the article |
 //! | | `marks.rs` | what names say of the kind of the page |
 //! | 5. score | `kinds.rs` | whether the page is an article, a discussion, a list or a product |
@@ -54,6 +55,7 @@ mod score;
 mod text;
 mod tokenizer;
 mod walk;
+mod words;
 
 use serde::Serialize;
 use url::Url;

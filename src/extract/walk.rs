@@ -6,7 +6,7 @@ use scraper::{ElementRef, Html, Node, node::Element};
 
 use super::{
     blocks::{Blocks, Flow, Kind, shows_prose},
-    boilerplate::{self, Hint, attribute},
+    boilerplate::{self, Hint, KnownNames},
     declared::{Declared, is_json, is_page_data},
     directives::{Directives, is_agent},
     hidden,
@@ -14,6 +14,7 @@ use super::{
     rules::Selection,
     score,
     text::{Gap, Writer, tidy},
+    words::attribute,
 };
 use crate::page::Outline;
 
@@ -67,6 +68,7 @@ fn walk<'a, 'o>(
         selection,
         writer: Writer::default(),
         blocks: Blocks::new(),
+        names: KnownNames::default(),
         heading: None,
         muted: None,
         revealed,
@@ -113,6 +115,7 @@ struct Walk<'a, 'o> {
     selection: &'o Selection,
     writer: Writer,
     blocks: Blocks,
+    names: KnownNames<'a>,
     /// The first main heading.
     heading: Option<String>,
     /// The outermost open element whose text is ignored.
@@ -229,7 +232,8 @@ impl<'a> Walk<'a, '_> {
         let is_kept = self.selection.keep.contains(&node.id());
         self.in_kept += usize::from(is_kept);
         if self.muted.is_none() {
-            let is_boilerplate = boilerplate::is_boilerplate(element, self.in_content > 0);
+            let names = self.names.of(element);
+            let is_boilerplate = boilerplate::is_boilerplate(element, &names, self.in_content > 0);
             let is_hidden = !is_revealed && hidden::is_hidden(node);
             let is_ignored = is_hidden
                 || (flow == Flow::Control && !self.is_text(node))
@@ -239,7 +243,7 @@ impl<'a> Walk<'a, '_> {
             if (is_ignored && !is_kept) || self.selection.drop.contains(&node.id()) {
                 self.muted = Some(node.id());
             } else if flow.is_block() {
-                self.writer.block = self.blocks.open(element, is_boilerplate);
+                self.writer.block = self.blocks.open(element, &names, is_boilerplate);
             }
         }
         if is_link(element) {
