@@ -266,8 +266,15 @@ fn is_subject_and_body(word: &str) -> bool {
 
 /// The strongest word anywhere in a name.
 fn hint_word_of(name: &str, lower: &str) -> Option<HintWord> {
-    let words = words_of(name).filter_map(|(start, end)| HINTS.get(&lower[start..end]));
-    words.max().filter(|word| (HintWord::Note..HintWord::State).contains(word))
+    let meaning = |(start, end): (usize, usize)| {
+        let word = &lower[start..end];
+        let is_state = BOILERPLATE.get(word) == Some(Rule::State);
+        HINTS.get(word).or(is_state.then_some(HintWord::State))
+    };
+    words_of(name)
+        .filter_map(meaning)
+        .max()
+        .filter(|word| (HintWord::Note..HintWord::State).contains(word))
 }
 
 #[cfg(test)]

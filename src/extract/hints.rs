@@ -1,6 +1,8 @@
 //! Decides which blocks count as text of the page: their [`Hint`]s, as far as the page's measurements and declarations agree.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
+
+use foldhash::HashMap;
 
 use super::{
     blocks::{Block, Kind, Landmark},
@@ -355,7 +357,7 @@ fn credible_hints(
 
 /// What the elements of one name in one parent have together, if the name says that they stand beside the text.
 fn named_alike(blocks: &[Block], sums: &[Sum]) -> HashMap<(usize, u32), Sum> {
-    let mut alike: HashMap<(usize, u32), Sum> = HashMap::new();
+    let mut alike: HashMap<(usize, u32), Sum> = HashMap::default();
     for (block, sum) in blocks.iter().zip(sums).skip(1) {
         if block.hint != Hint::None && block.shape != 0 {
             *alike.entry((block.parent, block.shape)).or_default() += *sum;

@@ -78,10 +78,7 @@ pub(super) fn choose(blocks: Vec<Block>, writer: &Writer, declared: &Declared) -
     let shown_of = |index: usize, segment: &Segment| {
         if hints[segment.block] <= Hint::Teaser { segments[index] } else { Sum::default() }
     };
-    let page = Measured { blocks: &blocks, writer, segments: &segments, hints: &hints, kind };
-    let plain = page.plain();
-    let named = named_in(kind, &blocks, &hints, &raw, &sum_by_block(&blocks, writer, shown_of))
-        .filter(|&body| !page.is_in_one_of_several(body, &plain));
+    let named = named_in(kind, &blocks, &hints, &raw, &sum_by_block(&blocks, writer, shown_of));
     // In a named body, what is declared may be the first lines only.
     let segments = if named.is_some() { segments } else { weighed };
     let sums = sums_of(&segments);
@@ -387,13 +384,6 @@ impl Measured<'_> {
             keeps[segment.block] && (segment.block >= name || segment.block == around)
         };
         self.writer.segments.iter().map(kept).collect()
-    }
-
-    /// Whether a block is in one of several posts, or is one.
-    fn is_in_one_of_several(&self, block: usize, plain: &[Sum]) -> bool {
-        let parent = |&block: &usize| (block > 0).then(|| self.blocks[block].parent);
-        let mut around = iter::successors(Some(block), parent).filter(|&block| block > 0);
-        self.kind == PageKind::Article && around.any(|block| self.has_others(block, plain))
     }
 
     /// Whether a block is one of several posts: of a thread, or of a list whose posts all have a linked title.
