@@ -6,7 +6,7 @@
 use std::sync::LazyLock;
 
 use foldhash::HashMap;
-use html5ever::{LocalName, local_name};
+use html5ever::local_name;
 use scraper::node::Element;
 
 use super::{
@@ -197,7 +197,7 @@ fn boilerplate_of(name: &str, lower: &str) -> Place {
 fn is_compound_of_boilerplate(name: &str, lower: &str) -> bool {
     let mut words = words_of(name).map(|(start, end)| BOILERPLATE.get(&lower[start..end]));
     match words.next() {
-        Some(Some(Rule::Head)) => !words.any(|rule| rule == Some(Rule::State)),
+        Some(Some(Rule::Head | Rule::First)) => !words.any(|rule| rule == Some(Rule::State)),
         Some(_) => words.last() == Some(Some(Rule::First)),
         None => false,
     }
