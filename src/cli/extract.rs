@@ -19,7 +19,7 @@ use crate::{
 /// Reads the same input as `filter`. Prints one JSON line {"id", "url", "title", "text", "links", "lang", "charset"} per document, in
 /// the order of the input. The text has no navigation, header, footer or sidebars; each block is a line. If a limit against hostile
 /// markup cut the page, the line also has "truncated" with the reason; if the page shows no text until its scripts run, and the text is that
-/// of its structured data, "from_data" is true.
+/// of its structured data, "source" is "data".
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -39,8 +39,8 @@ struct Line {
     links: Vec<Url>,
     lang: Option<&'static str>,
     charset: &'static str,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    from_data: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     truncated: Option<Truncation>,
 }
@@ -53,8 +53,9 @@ pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit> {
         let (extracted, _) = extracted(&extractor, input);
         let Extracted { title, text, links, lang, charset, truncated, is_from_data, .. } =
             extracted;
+        let source = is_from_data.then_some("data");
         let links = links.into_iter().map(|link| link.url).collect();
-        Line { id, url, title, text, links, lang, charset, from_data: is_from_data, truncated }
+        Line { id, url, title, text, links, lang, charset, source, truncated }
     })
 }
 

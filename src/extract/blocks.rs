@@ -166,7 +166,7 @@ impl Blocks {
     }
 
     /// Opens a block in the innermost open one and returns its index.
-    pub(super) fn open(&mut self, element: &Element, names: &Names, is_boilerplate: bool) -> usize {
+    pub(super) fn open(&mut self, element: &Element, names: Names, is_boilerplate: bool) -> usize {
         let kind = Kind::of(&element.name.local);
         let hint = if is_boilerplate { Hint::Boilerplate } else { hint_of(element, names) };
         let is_body = kind != Kind::Heading && names.is_body;

@@ -80,7 +80,7 @@ pub(super) enum Hint {
 /// Whether the element is boilerplate by its tag, its ARIA role, or a word in its classes or its id.
 ///
 /// `in_content`: whether it is inside a `main`, `article` or `section`, where a header belongs to the text.
-pub(super) fn is_boilerplate(element: &Element, names: &Names, in_content: bool) -> bool {
+pub(super) fn is_boilerplate(element: &Element, names: Names, in_content: bool) -> bool {
     match element.name.local {
         // Documentation uses it for notes, but names them so.
         local_name!("aside") => return names.hint != Some(HintWord::Note),
@@ -211,7 +211,7 @@ fn end_without_place(name: &str, lower: &str) -> usize {
 }
 
 /// What the names of the element's classes and its id suggest. Those of elements that contain the text describe its state.
-pub(super) fn hint_of(element: &Element, names: &Names) -> Hint {
+pub(super) fn hint_of(element: &Element, names: Names) -> Hint {
     if matches!(element.name.local, names!("html" "body" "main" "article")) {
         return Hint::None;
     }

@@ -122,11 +122,11 @@ impl Writer {
         }
         self.out.push_str(words);
         self.gap = Gap::Space;
-        if let Some(segment) = self.segments.last_mut() {
-            if self.in_link {
-                segment.linked += words.len();
-                segment.links = segment.links.saturating_add(std::mem::take(&mut self.new_links));
-            }
+        if let Some(segment) = self.segments.last_mut()
+            && self.in_link
+        {
+            segment.linked += words.len();
+            segment.links = segment.links.saturating_add(std::mem::take(&mut self.new_links));
         }
     }
 

@@ -233,7 +233,7 @@ impl<'a> Walk<'a, '_> {
         self.in_kept += usize::from(is_kept);
         if self.muted.is_none() {
             let names = self.names.of(element);
-            let is_boilerplate = boilerplate::is_boilerplate(element, &names, self.in_content > 0);
+            let is_boilerplate = boilerplate::is_boilerplate(element, names, self.in_content > 0);
             let is_hidden = !is_revealed && hidden::is_hidden(node);
             let is_ignored = is_hidden
                 || (flow == Flow::Control && !self.is_text(node))
@@ -243,7 +243,7 @@ impl<'a> Walk<'a, '_> {
             if (is_ignored && !is_kept) || self.selection.drop.contains(&node.id()) {
                 self.muted = Some(node.id());
             } else if flow.is_block() {
-                self.writer.block = self.blocks.open(element, &names, is_boilerplate);
+                self.writer.block = self.blocks.open(element, names, is_boilerplate);
             }
         }
         if is_link(element) {
@@ -301,8 +301,9 @@ impl<'a> Walk<'a, '_> {
     fn text(&mut self, text: &str) {
         let is_chosen = self.in_kept > 0 || self.selection.keep.is_empty();
         if self.muted.is_some() || !is_chosen {
-            let hidden = self.hidden.as_mut();
-            hidden.into_iter().for_each(|hidden| *hidden += text.trim_ascii().len());
+            if let Some(hidden) = &mut self.hidden {
+                *hidden += text.trim_ascii().len();
+            }
             return;
         }
         if self.in_pre > 0 {

@@ -368,7 +368,9 @@ mod tests {
 
     fn smallest<const COUNT: usize>(hashes: &[u64]) -> Vec<u64> {
         let mut smallest = BottomK::<u64, COUNT>::default();
-        hashes.iter().for_each(|&hash| smallest.push(hash));
+        for &hash in hashes {
+            smallest.push(hash);
+        }
         smallest.smallest().to_vec()
     }
 

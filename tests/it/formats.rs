@@ -202,14 +202,18 @@ fn every_warning_is_in_the_table_with_its_fields() {
 
 #[test]
 fn every_field_that_a_command_prints_is_in_its_table() {
-    // The second document repeats the first, the third is nested too deeply to be read whole, and the fourth has the article of the first.
+    // The second document repeats the first, the third is nested too deeply to be read whole, the fourth has the article of the first, and the fifth
+    // has its text in its data only.
     let html = format!("<p>{}</p>", text("a"));
     let reprint = format!("<p>{}</p><div><p>{} again</p></div>", text("b"), text("a"));
+    let article = json!({"articleBody": "The ferry goes again from April on. ".repeat(9)});
+    let data = format!("<script type=application/ld+json>{article}</script>");
     let input = [
         json!({"id": "1", "html": html, "url": "http://a.test/"}),
         json!({"id": "2", "html": html}),
         json!({"id": "3", "html": "<div>".repeat(1000)}),
         json!({"id": "4", "html": reprint}),
+        json!({"id": "5", "html": data}),
     ];
     let input: String = input.iter().map(|line| line.to_string() + "\n").collect();
     let directory = tempfile::tempdir().unwrap();
