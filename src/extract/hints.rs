@@ -27,8 +27,9 @@ const WITHOUT_TEASERS: usize = 1500;
 const MAIN_TEXT: usize = 20;
 /// Teasers with less than this part of the prose are always dropped.
 const FEW_TEASERS: usize = 8;
-/// Elements with this part of the page's text are not judged by their names. A byte of other text counts as this part of a byte of prose.
+/// Elements with this part of the page's text are not judged by their names.
 const MUCH: usize = 3;
+/// Bytes of other text that count as one of prose.
 const OTHER: usize = 4;
 /// Upper limit of the prose of a teaser per heading.
 const TEASER: usize = 500;

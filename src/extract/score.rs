@@ -7,10 +7,11 @@
 //! 1. Blocks get a [`Hint`] by tag, role and names of classes, as in Readability (Arc90, Mozilla), or by a line that labels them: "related
 //!    articles". A name never decides alone: elements of one name that have a third of the page's text, outside of links, are text, and so is
 //!    what would take most of a page's prose with it. Comments on a stub, which has hardly any other prose, or on a page that is a discussion
-//!    (`kinds.rs`), are text. Blocks whose headings are all links are teasers of other pages. They count little, and are dropped if they are
-//!    few. Not so if the page is a list of them, or has no text of its own but parts, as a landing page. All this is in `hints.rs`.
-//! 2. Prose that the page's description shows, of a page without much text, counts as much more prose, so that a short article is more than
-//!    what stands around it.
+//!    (`kinds.rs`), are text. A box that asks for consent to cookies is boilerplate whatever else there is. Blocks whose headings are all links
+//!    are teasers of other pages. They count little, and are dropped if they are few. Not so if the page is a list of them, or has no text of
+//!    its own but parts, as a landing page. All this is in `hints.rs`.
+//! 2. Prose that the page declares to be its article's, in structured data or as its description, counts as much more prose, so that a
+//!    short article is more than what stands around it.
 //! 3. One element stands for the page from here on: the one that is named the body of an article, by microdata or as post-content is. Without
 //!    one, it is the only `article`, `main`, or what the software of a forum names its thread. A body with hardly any text beside an element
 //!    with much is a note, and does not count. If the posts of a discussion are declared, by microdata or as a question with answers, and
@@ -18,9 +19,10 @@
 //! 4. A page is a listing if it has hardly any prose, says that it is one, or declares itself no article and has hardly any headings that are
 //!    not links. All text of a listing except boilerplate is kept.
 //! 5. The content is the innermost block with seven tenths of the prose. It grows outwards while its surroundings have the same
-//!    character. Neighbours are kept if they are prose, or facts: short texts in cells or lists of terms. One of several posts is not all of the content, nor is
-//!    a product's description: what stands between the product's name and its description belongs to it.
-//! 6. Inside it, blocks with a hint are dropped, and so are buttons and counters. The title of a discussion belongs to its text. What buyers wrote does not belong to a product.
+//!    character. Neighbours are kept if they are prose, or facts: short texts in cells or lists of terms. One of several posts is not all of
+//!    the content, nor is a product's description: what stands between the product's name and its description belongs to it.
+//! 6. Inside it, blocks with a hint are dropped, and so are buttons and counters. The title of a discussion belongs to its text, and what
+//!    buyers wrote does not belong to a product.
 //!
 //! If almost all of a page would be dropped it is kept whole: more text is better than none (Trafilatura: Barbaresi, ACL 2021). Every
 //! comparison is between sums over many lines, and the thresholds are far from typical values, so that a changed paragraph does not change
