@@ -238,7 +238,7 @@ impl<'a> Walk<'a, '_> {
             let is_ignored = is_hidden
                 || (flow == Flow::Control && !self.is_text(node))
                 || (is_boilerplate && flow == Flow::Inline);
-            let may_be_shown = element.name.local != local_name!("noscript");
+            let may_be_shown = !matches!(element.name.local, names!("dialog" "noscript"));
             self.hidden = (is_hidden && may_be_shown).then_some(0);
             if (is_ignored && !is_kept) || self.selection.drop.contains(&node.id()) {
                 self.muted = Some(node.id());
