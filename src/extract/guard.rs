@@ -23,6 +23,8 @@ use super::{
 
 /// Limit of open elements, including formatting elements that wait to be reopened. Browsers have the same limit.
 const MAX_DEPTH: usize = 512;
+/// Limit of documents within the page that are read. Each has the limits of a page, but all nodes together are those of one.
+const MAX_FRAMES: usize = 16;
 /// Limit of nodes in the tree.
 const MAX_NODES: usize = 200_000;
 /// Limit of the sum over all tags of the elements open at that tag, which a tag may have to search. Even a page with the maximal number
@@ -38,19 +40,21 @@ const MAX_TEXT: usize = 5 << 20;
 /// Documents that the page holds itself, in `srcdoc` of an `iframe`, become the content of that element.
 pub(super) fn parse(text: &str, for_selectors: bool) -> (Html, Option<Truncation>) {
     let (mut html, truncated) = parse_one(text, for_selectors);
-    let inner = |node: NodeRef<'_, Node>| {
-        let element = node.value().as_element()?;
-        let is_frame = element.name.local == local_name!("iframe");
-        let markup = is_frame.then(|| element.attr("srcdoc"))??;
-        Some((node.id(), parse_one(markup, for_selectors).0))
+    let is_frame = |node: &NodeRef<'_, Node>| {
+        node.value().as_element().is_some_and(|element| {
+            element.name.local == local_name!("iframe") && element.attr("srcdoc").is_some()
+        })
     };
-    let frames: Vec<(NodeId, Html)> = html.tree.nodes().filter_map(inner).collect();
-    for (id, inner) in frames {
-        if html.tree.values().len() + inner.tree.values().len() <= MAX_NODES
-            && let Some(mut frame) = html.tree.get_mut(id)
-        {
-            frame.append_subtree(inner.tree);
+    let frames: Vec<NodeId> =
+        html.tree.nodes().filter(is_frame).take(MAX_FRAMES).map(|node| node.id()).collect();
+    for id in frames {
+        let Some(mut frame) = html.tree.get_mut(id) else { continue };
+        let markup = frame.value().as_element().and_then(|element| element.attr("srcdoc"));
+        let inner = parse_one(markup.unwrap_or_default(), for_selectors).0.tree;
+        if frame.tree().values().len() + inner.values().len() > MAX_NODES {
+            break;
         }
+        frame.append_subtree(inner);
     }
     (html, truncated)
 }

@@ -145,7 +145,8 @@ impl Extractor {
 
     /// Reads a page. The time is linear in its length, whatever it contains: a page that exceeds a limit (512 open elements, 256 attributes
     /// of a tag, 200,000 nodes or lines, 5 MiB of text) gives what was read before, with [`Extracted::truncated`] set. The first 10,000
-    /// links are kept, 4 MiB at most, and none of more than 2,048 characters.
+    /// links are kept, 4 MiB at most, and none of more than 2,048 characters. Of the documents in `srcdoc`, the first 16 are read, each with
+    /// these limits.
     #[must_use]
     pub fn extract(&self, page: &Page) -> Extracted {
         let agent = self.options.agent.as_deref();

@@ -179,10 +179,11 @@ impl<'a> Walk<'a, '_> {
 
     /// Adds the text that the page has in its data, if it shows hardly any. Returns whether it does.
     fn add_data(&mut self) -> bool {
+        if !self.selection.keep.is_empty() || self.writer.all().len() >= LEAST_HIDDEN {
+            return false;
+        }
         let text = self.declared.text();
-        let is_needed = self.selection.keep.is_empty()
-            && self.writer.all().len() < LEAST_HIDDEN
-            && text.len() >= LEAST_HIDDEN;
+        let is_needed = text.len() >= LEAST_HIDDEN;
         if is_needed {
             self.writer.block = 0;
             self.writer.gap(Gap::Line);
@@ -434,7 +435,7 @@ fn is_choice(label: ElementRef<'_>) -> bool {
 /// Whether a `span` directly follows another one and both have several words: without a space between them they are lines, of a poem.
 fn follows_line(node: ElementRef<'_>) -> bool {
     let is_line = |element: ElementRef<'_>| {
-        let text = element.first_child().and_then(|child| child.value().as_text().cloned());
+        let text = element.first_child().and_then(|child| child.value().as_text());
         element.value().name.local == local_name!("span")
             && text.is_some_and(|text| text.trim_ascii().contains(' '))
     };

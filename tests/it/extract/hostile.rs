@@ -283,3 +283,9 @@ fn repeated_keywords_that_are_shown_are_body_text() {
         format!("<meta name=keywords content='{spam}'><meta name=description content='{spam}'>");
     assert_eq!(extract(&format!("{meta}<p>{shown}</p>")).text, shown);
 }
+
+#[test]
+fn only_the_first_documents_within_a_page_are_read() {
+    let frame = "<iframe srcdoc='<p>The ferry goes again from April on, at six in the morning.</p>'></iframe>";
+    assert_eq!(extract(&frame.repeat(100)).text.lines().count(), 16);
+}
