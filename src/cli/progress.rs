@@ -13,7 +13,7 @@ use tokio::{
 
 use super::{is_json, notify};
 use crate::{
-    crawl::{Progress, Tally},
+    crawl::{Progress, Tally, Waits},
     page::thousands,
     report::counted,
     state::Restored,
@@ -94,17 +94,13 @@ fn received(counts: &Tally) -> u64 {
 
 /// The progress of a run. `before`: the pages received by earlier starts, which do not count for the rate.
 fn line(progress: Progress, before: u64, elapsed: Duration) -> String {
-    let Progress { counts, active_hosts, in_flight, is_out, awaits_retry, restored } = progress;
+    let Progress { counts, active_hosts, in_flight, waits, restored } = progress;
     if let Some(Restored { read, all }) = restored {
         return format!("restoring the window: {} of {}", thousands(read), thousands(all));
     }
-    if is_out {
+    if let Some(waits) = waits {
         let (pages, queued) = (counted(counts.fetched, "page"), thousands(counts.queued));
-        return format!("{pages}; {queued} queued; paused: no host answers, asking again");
-    }
-    if awaits_retry {
-        let (pages, failed) = (counted(counts.fetched, "page"), thousands(counts.failed));
-        return format!("{pages}; {failed} failed; waiting to try failed URLs once more");
+        return format!("{pages}; {queued} queued; {}", waiting(waits));
     }
     let fetched = received(&counts).saturating_sub(before);
     #[expect(clippy::cast_precision_loss, reason = "a rate is shown with one decimal")]
@@ -126,6 +122,29 @@ fn line(progress: Progress, before: u64, elapsed: Duration) -> String {
     )
 }
 
+/// What it waits for, and for how long.
+fn waiting(waits: Waits) -> String {
+    let left = |left: Duration| match left.as_secs() {
+        seconds if seconds < 120 => format!("{seconds} s"),
+        seconds if seconds < 7_200 => format!("{} min", seconds / 60),
+        seconds => format!("{} h", seconds / 3_600),
+    };
+    match waits {
+        Waits::Outage { left: time } => {
+            format!("no host answers: asking again, for up to {}", left(time))
+        }
+        Waits::Hosts { hosts, left: time } => {
+            let verb = if hosts == 1 { "does" } else { "do" };
+            format!(
+                "waiting up to {} for {} that {verb} not answer",
+                left(time),
+                counted(hosts, "host")
+            )
+        }
+        Waits::Retries { urls } => format!("waiting to ask again for {}", counted(urls, "URL")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,12 +163,20 @@ mod tests {
     }
 
     #[test]
-    fn a_line_says_that_failed_urls_are_waited_for() {
-        let progress = Progress { awaits_retry: true, ..progress() };
-        assert_eq!(
-            line(progress, 20, Duration::from_secs(10)),
-            "120 pages; 2 failed; waiting to try failed URLs once more"
-        );
+    fn a_line_says_what_is_waited_for_and_how_long() {
+        let left = Duration::from_secs;
+        for (waits, what) in [
+            (Waits::Retries { urls: 2 }, "waiting to ask again for 2 URLs"),
+            (
+                Waits::Hosts { hosts: 1, left: left(41) },
+                "waiting up to 41 s for 1 host that does not answer",
+            ),
+            (Waits::Outage { left: left(86_000) }, "no host answers: asking again, for up to 23 h"),
+        ] {
+            let progress = Progress { waits: Some(waits), ..progress() };
+            let line = line(progress, 20, left(10));
+            assert_eq!(line, format!("120 pages; 40 queued; {what}"));
+        }
     }
 
     #[test]

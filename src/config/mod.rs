@@ -18,7 +18,7 @@
 //!
 //!    The name of a new struct of a table goes into `in_plain_words` of `text.rs`, which makes error messages readable.
 //! 2. If its value can be wrong in a way that no type expresses, check it in `draft.rs`.
-//! 3. If it changes which URLs a run admits, add it to `admission` in `crawl/recorder/mod.rs`: then a continued run decides again about
+//! 3. If it changes which URLs a run admits, add it to `admission` in `crawl/engine/start.rs`: then a continued run decides again about
 //!    the URLs that it skipped.
 //! 4. Describe it in `config/default.toml`; a test compares that file with the code.
 

@@ -110,7 +110,7 @@ pub async fn dry_run(plan: &Plan) -> Result<Forecast, CrawlError> {
             UrlKind::Sitemap => dry_run.check_sitemaps(urls.into()).await?,
         }
     }
-    let queued = dry_run.known.as_ref().map_or(0, |(_, known)| known.queue.len());
+    let queued = dry_run.known.as_ref().map_or(0, |(_, known)| known.open());
     Ok(Forecast { urls: dry_run.found, queued })
 }
 

@@ -404,8 +404,8 @@ pub enum CrawlError {
     /// The report cannot be written.
     #[error("cannot write the report")]
     Report(#[from] ReportError),
-    /// The recorder panicked.
-    #[error("the recorder panicked: this is a defect; run the same command again to continue")]
+    /// The engine panicked.
+    #[error("the engine panicked: this is a defect; run the same command again to continue")]
     Panicked,
 }
 

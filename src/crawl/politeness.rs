@@ -2,7 +2,7 @@
 //!
 //! Pure: the time is an argument. The delay runs from the end of a response to the start of the next request. If a host may have
 //! several requests in flight, it also runs from start to start. A longer Crawl-delay of robots.txt enters through `Pace::slow_down`; the
-//! frontier suspends hosts whose Crawl-delay or pause is longer than the configured limits. `frontier/groups.rs` decides which hosts share a
+//! schedule suspends hosts whose Crawl-delay or pause is longer than the configured limits. `schedule/groups.rs` decides which hosts share a
 //! pace.
 
 use std::{
@@ -90,7 +90,9 @@ pub(super) enum RequestEnd {
     },
     /// The host was reached, but sent no response that can be used.
     Broken,
-    /// The host did not answer: it, or the network, is out of order.
+    /// The host was reached, but sent no response in time.
+    Late,
+    /// The host was not reached: it, or the network, is out of order.
     Unanswered,
     /// No request was made, because this machine is short of something.
     Local,
@@ -103,7 +105,7 @@ impl RequestEnd {
     pub(super) fn address(self) -> Option<IpAddr> {
         match self {
             Self::Response(address) | Self::Overload { address, .. } => Some(address),
-            Self::Broken | Self::Unanswered | Self::Local | Self::Unknown => None,
+            Self::Broken | Self::Late | Self::Unanswered | Self::Local | Self::Unknown => None,
         }
     }
 }
@@ -187,7 +189,9 @@ impl Pace {
                 self.response_time = Some((last * (SMOOTHING - 1) + time) / SMOOTHING);
                 Duration::ZERO
             }
-            RequestEnd::Unanswered | RequestEnd::Local | RequestEnd::Unknown => Duration::ZERO,
+            RequestEnd::Late | RequestEnd::Unanswered | RequestEnd::Local | RequestEnd::Unknown => {
+                Duration::ZERO
+            }
             RequestEnd::Overload { retry_after, .. } => {
                 if is_news {
                     self.pauses = (self.pauses + 1).min(LONGEST_DOUBLING);

@@ -3,7 +3,7 @@
 //! If robots.txt cannot be fetched (no response, 429 or 5xx after all retries), no URL of its host is fetched until it can. With another
 //! 4xx, or more than five redirects, everything is allowed.
 //!
-//! Pure: `worker.rs` (`fetch_robots`) makes the requests and passes in the responses, once the frontier returns `Step::FetchRobots`. The
+//! Pure: `worker.rs` (`fetch_robots`) makes the requests and passes in the responses, once the schedule returns `Start::Robots`. The
 //! state keeps each file as received, by root URL (`State::robots` in `state/hosts.rs`). It is valid for a day; then it is requested again.
 
 use std::{borrow::Cow, cmp::Reverse, fmt, time::Duration};

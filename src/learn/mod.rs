@@ -1,6 +1,6 @@
 //! Predicts before a request: which URLs repeat known pages, and which URL patterns still yield new texts.
 //!
-//! Pure: does no I/O and has no clock. The recorder reports every page that was judged, and asks before each request.
+//! Pure: does no I/O and has no clock. The engine reports every page that was judged, and asks before each request.
 //! docs/learning.md describes the method.
 
 mod classes;

@@ -1,4 +1,4 @@
-//! The normal form of a URL: the identity of a page and the key of the frontier. Also its origin and its site.
+//! The normal form of a URL: the identity of a page and the key of the queue. Also its origin and its site.
 
 use std::{borrow::Cow, fmt, fmt::Write, net::Ipv4Addr, str};
 

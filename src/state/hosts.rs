@@ -33,9 +33,9 @@ pub(crate) enum SuspendCause {
     CrawlDelay(Duration),
     /// It requested a pause of this length, by Retry-After.
     RetryAfter(Duration),
-    /// It has never answered: this many URLs in a row got no response.
+    /// It has never answered: this many requests in a row got no response.
     Unanswered(u32),
-    /// It had answered, and then this many URLs in a row got no response.
+    /// It had answered, and then this many requests in a row got no response.
     Stopped(u32),
 }
 
@@ -57,8 +57,8 @@ impl SuspendCause {
         match self {
             Self::CrawlDelay(requested) => (1, millis(requested)),
             Self::RetryAfter(requested) => (2, millis(requested)),
-            Self::Unanswered(urls) => (3, urls.into()),
-            Self::Stopped(urls) => (4, urls.into()),
+            Self::Unanswered(times) => (3, times.into()),
+            Self::Stopped(times) => (4, times.into()),
         }
     }
 }
@@ -81,10 +81,10 @@ impl fmt::Display for SuspendCause {
                     "it asks for a pause of {seconds} s, more than politeness.max_retry_after"
                 )
             }
-            Self::Stopped(1) => write!(f, "it had answered, but its last URL got no response"),
-            Self::Unanswered(urls) => write!(f, "{urls} URLs in a row got no response"),
-            Self::Stopped(urls) => {
-                write!(f, "it had answered, but then {urls} URLs in a row got no response")
+            Self::Stopped(1) => write!(f, "it had answered, but its last request got no response"),
+            Self::Unanswered(times) => write!(f, "it did not answer ({times} requests in a row)"),
+            Self::Stopped(times) => {
+                write!(f, "it had answered, but then {times} requests in a row got no response")
             }
         }
     }
@@ -108,7 +108,12 @@ impl fmt::Display for SuspendedRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let until = jiff::Timestamp::from_millisecond(self.until.0).unwrap_or(jiff::Timestamp::MAX);
         let until = until.strftime("%Y-%m-%d %H:%M UTC");
-        write!(f, "{}; asked again by a start after {until}", self.cause)
+        match self.cause {
+            SuspendCause::Unanswered(_) | SuspendCause::Stopped(_) => {
+                write!(f, "{}; asked again by the next start", self.cause)
+            }
+            _ => write!(f, "{}; asked again by a start after {until}", self.cause),
+        }
     }
 }
 
@@ -213,15 +218,6 @@ impl State {
             matches!(suspended.cause, SuspendCause::RetryAfter(_)).then_some(suspended.until.0);
         let sql = "UPDATE hosts SET cause = NULL, requested = NULL, until = ? WHERE id = ?";
         self.execute(sql, (not_before, suspended.host.0))
-    }
-
-    /// Ends the suspension of a host that did not answer. Others stay suspended: returns whether it was one.
-    ///
-    /// # Errors
-    /// If SQLite fails.
-    pub(crate) fn end_absence(&self, host: HostId) -> Result<bool, StateError> {
-        let sql = "UPDATE hosts SET cause = NULL, requested = NULL, until = NULL WHERE id = ? AND cause IN (3, 4)";
-        Ok(self.change(sql, [host.0])? > 0)
     }
 
     /// The host of this number.

@@ -1,6 +1,6 @@
 //! Durable state in one SQLite file, with one writer and any number of readers.
 //!
-//! Uses [`crate::filter`]. [`DurableFilter`] keeps its window here, and a crawl its frontier, its URLs and what it knows of documents. The
+//! Uses [`crate::filter`]. [`DurableFilter`] keeps its window here, and a crawl its URLs and what it knows of documents. The
 //! file is the only source of truth: indexes in memory are rebuilt from it. All changes that belong to a batch of pages are one transaction.
 //!
 //! `schema.sql` describes the tables; the head of `filter/window.rs`, which of their rows are the window and when these are deleted.
@@ -63,6 +63,7 @@ pub(crate) use {
     inspect::{Inspection, owners},
     known_urls::KnownUrl,
     pages::{PAGE, is_sound, is_state, restore},
+    queue::Late,
     signatures::SignatureLog,
     totals::{ClusterKind, ClusterRow, HostCounts},
     url_log::{Queued, UrlLog},

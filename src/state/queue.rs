@@ -8,36 +8,48 @@ use hashbrown::HashMap;
 
 use super::{hosts::HostId, urls::UrlId};
 
-/// The place of a URL that does not wait any more.
-const GONE: u32 = 0;
+/// Why a URL comes after those of its host's queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Late {
+    /// It was put off until another URL, which was in flight, was judged.
+    Waited,
+    /// It waits for the page of this number, which is in flight.
+    Page(u32),
+    /// Only duplicates link to it, and its pattern has this number.
+    Pattern(u32),
+}
 
-/// The queue of each host, and the rotation of the hosts.
+/// The queue of each host, and the rotation of the hosts. A URL that is taken out is still [`UrlState::Queued`](super::UrlState::Queued) until
+/// its outcome is recorded.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     hosts: HashMap<HostId, HostQueue>,
-    /// Hosts with URLs that are not suspended, by rank.
+    /// Hosts with URLs that are not suspended, by rank. A host that is taken out for its turn comes back by [`put_back`](Self::put_back).
     rotation: BTreeSet<(i64, HostId)>,
     suspended: HashSet<HostId>,
     /// URLs that come after those, by host and group.
-    late: HashMap<HostId, BTreeMap<u32, VecDeque<u32>>>,
-    len: u64,
-    /// Every place so far was lower.
-    next_seq: i64,
+    late: HashMap<HostId, BTreeMap<Late, VecDeque<u32>>>,
     last_rank: i64,
 }
 
 #[derive(Debug)]
 struct HostQueue {
-    /// The place of the first URL.
-    first: i64,
     urls: VecDeque<u32>,
     rank: i64,
+}
+
+fn id(url: u32) -> UrlId {
+    UrlId(url.into())
+}
+
+fn number(url: UrlId) -> u32 {
+    u32::try_from(url.0).expect("numbers of URLs have 32 bits")
 }
 
 impl Queue {
     /// An empty queue. Ranks up to `last_rank` are taken, and these hosts are suspended.
     pub(super) fn new(last_rank: i64, suspended: impl Iterator<Item = HostId>) -> Self {
-        Self { next_seq: 1, last_rank, suspended: suspended.collect(), ..Self::default() }
+        Self { last_rank, suspended: suspended.collect(), ..Self::default() }
     }
 
     /// Fills an empty queue with these URLs, in this order, each with its host. `ranks` has the rank of each host, by number. `None` if it has
@@ -56,7 +68,6 @@ impl Queue {
         for (host, url) in urls {
             queues[host as usize].push_back(url);
         }
-        let first = self.next_seq;
         for ((host, urls), rank) in (0..).map(HostId).zip(queues).zip(ranks) {
             if urls.is_empty() {
                 continue;
@@ -64,16 +75,9 @@ impl Queue {
             if !self.suspended.contains(&host) {
                 self.rotation.insert((*rank, host));
             }
-            self.len += urls.len() as u64;
-            self.next_seq = self.next_seq.max(first.saturating_add_unsigned(urls.len() as u64));
-            self.hosts.insert(host, HostQueue { first, urls, rank: *rank });
+            self.hosts.insert(host, HostQueue { urls, rank: *rank });
         }
         Some(())
-    }
-
-    /// How many URLs wait.
-    pub(crate) fn len(&self) -> u64 {
-        self.len
     }
 
     /// A rank behind all others.
@@ -89,37 +93,55 @@ impl Queue {
 
     /// Adds a URL at the end of its host's queue. `rank` is the host's, if it is not known.
     pub(super) fn push(&mut self, host: HostId, rank: i64, url: UrlId) {
-        let first = self.next_seq;
+        let urls = self.urls(host, rank);
+        if urls.len() == urls.capacity() {
+            urls.reserve_exact(urls.len() / 4 + 2);
+        }
+        urls.push_back(number(url));
+    }
+
+    /// Adds a URL at the beginning of its host's queue.
+    pub(super) fn push_front(&mut self, host: HostId, rank: i64, url: UrlId) {
+        self.urls(host, rank).push_front(number(url));
+    }
+
+    fn urls(&mut self, host: HostId, rank: i64) -> &mut VecDeque<u32> {
         let queue = self.hosts.entry(host).or_insert_with(|| {
             if !self.suspended.contains(&host) {
                 self.rotation.insert((rank, host));
             }
-            HostQueue { first, urls: VecDeque::new(), rank }
+            HostQueue { urls: VecDeque::new(), rank }
         });
-        if queue.urls.len() == queue.urls.capacity() {
-            queue.urls.reserve_exact(queue.urls.len() / 4 + 2);
+        &mut queue.urls
+    }
+
+    /// Takes the first URL of a host out.
+    pub(crate) fn pop(&mut self, host: HostId) -> Option<UrlId> {
+        let queue = self.hosts.get_mut(&host)?;
+        let url = queue.urls.pop_front()?;
+        if queue.urls.is_empty() {
+            self.rotation.remove(&(queue.rank, host));
+            self.hosts.remove(&host);
+        } else if queue.urls.capacity() > 64 && queue.urls.capacity() / 4 > queue.urls.len() {
+            queue.urls.shrink_to(queue.urls.len() * 2);
         }
-        queue.urls.push_back(u32::try_from(url.0).unwrap_or(GONE));
-        let end = queue.first.saturating_add_unsigned(queue.urls.len() as u64);
-        self.next_seq = self.next_seq.max(end);
-        self.len += 1;
+        Some(id(url))
     }
 
     /// Adds a URL that comes after those of the queue, to a group: to its end, or to its beginning if it was found before the first one, as a URL
     /// that was to be requested when the run was interrupted.
-    pub(super) fn push_late(&mut self, host: HostId, group: u32, url: UrlId) {
+    pub(super) fn push_late(&mut self, host: HostId, group: Late, url: UrlId) {
         let group = self.late.entry(host).or_default().entry(group).or_default();
-        let url = u32::try_from(url.0).unwrap_or(GONE);
+        let url = number(url);
         if group.front().is_some_and(|first| url < *first) {
             group.push_front(url);
         } else {
             group.push_back(url);
         }
-        self.len += 1;
     }
 
     /// Moves the URLs of a group of late URLs to the end of another one.
-    pub(crate) fn merge_late(&mut self, host: HostId, from: u32, into: u32) {
+    pub(crate) fn merge_late(&mut self, host: HostId, from: Late, into: Late) {
         let Some(groups) = self.late.get_mut(&host) else { return };
         if let Some(mut urls) = groups.remove(&from) {
             groups.entry(into).or_default().append(&mut urls);
@@ -127,7 +149,7 @@ impl Queue {
     }
 
     /// Takes the first URL out of a group. Its state is still [`UrlState::Queued`](super::UrlState::Queued).
-    pub(crate) fn pop_late(&mut self, host: HostId, group: u32) -> Option<UrlId> {
+    pub(crate) fn pop_late(&mut self, host: HostId, group: Late) -> Option<UrlId> {
         let groups = self.late.get_mut(&host)?;
         let urls = groups.get_mut(&group)?;
         let url = urls.pop_front();
@@ -137,14 +159,13 @@ impl Queue {
         if groups.is_empty() {
             self.late.remove(&host);
         }
-        self.len -= u64::from(url.is_some());
-        url.map(|url| UrlId(url.into()))
+        url.map(id)
     }
 
     /// The groups of a host's late URLs, each with its first URL.
-    pub(crate) fn late_groups(&self, host: HostId) -> impl Iterator<Item = (u32, UrlId)> {
+    pub(crate) fn late_groups(&self, host: HostId) -> impl Iterator<Item = (Late, UrlId)> {
         let groups = self.late.get(&host).into_iter().flatten();
-        groups.filter_map(|(group, urls)| Some((*group, UrlId((*urls.front()?).into()))))
+        groups.filter_map(|(group, urls)| Some((*group, id(*urls.front()?))))
     }
 
     /// Hosts with late URLs, in order.
@@ -154,85 +175,49 @@ impl Queue {
         hosts
     }
 
-    /// Whether fewer than `least` URLs of a host wait, apart from late ones.
-    pub(crate) fn has_fewer(&self, host: HostId, least: usize) -> bool {
-        let Some(queue) = self.hosts.get(&host) else { return least > 0 };
-        queue.urls.len() < least
-            || queue.urls.iter().filter(|url| **url != GONE).take(least).count() < least
-    }
-
-    /// Takes out the URL at this place of its host's queue.
-    pub(crate) fn remove(&mut self, host: HostId, seq: i64) {
-        let Some(queue) = self.hosts.get_mut(&host) else { return };
-        let place = usize::try_from(seq - queue.first).ok();
-        let Some(url) = place.and_then(|place| queue.urls.get_mut(place)) else { return };
-        if std::mem::replace(url, GONE) != GONE {
-            self.len -= 1;
-        }
-        while queue.urls.pop_front_if(|url| *url == GONE).is_some() {
-            queue.first += 1;
-        }
-        if queue.urls.is_empty() {
-            self.rotation.remove(&(queue.rank, host));
-            self.hosts.remove(&host);
-        } else if queue.urls.capacity() > 64 && queue.urls.capacity() / 4 > queue.urls.len() {
-            queue.urls.shrink_to(queue.urls.len() * 2);
-        }
+    /// How many URLs of a host wait, apart from late ones.
+    pub(crate) fn waiting(&self, host: HostId) -> usize {
+        self.hosts.get(&host).map_or(0, |queue| queue.urls.len())
     }
 
     /// Takes out all URLs but those that `stays` accepts. It is asked from the end of each queue to its beginning.
     pub(super) fn retain(&mut self, mut stays: impl FnMut(UrlId) -> bool) {
-        let mut emptied = Vec::new();
-        for (&host, queue) in &mut self.hosts {
-            for url in queue.urls.iter_mut().rev() {
-                if !stays(UrlId((*url).into())) {
-                    *url = GONE;
-                }
-            }
-            let before = queue.urls.len();
-            queue.urls.retain(|url| *url != GONE);
-            let gone = (before - queue.urls.len()) as u64;
-            queue.first = queue.first.saturating_add_unsigned(gone);
+        let rotation = &mut self.rotation;
+        self.hosts.retain(|host, queue| {
+            queue.urls.retain(|url| stays(id(*url)));
             queue.urls.shrink_to_fit();
-            if queue.urls.is_empty() {
-                emptied.push((queue.rank, host));
+            let has_any = !queue.urls.is_empty();
+            if !has_any {
+                rotation.remove(&(queue.rank, *host));
             }
-        }
-        for (rank, host) in emptied {
-            self.rotation.remove(&(rank, host));
-            self.hosts.remove(&host);
-        }
+            has_any
+        });
         self.late.retain(|_, groups| {
             groups.retain(|_, urls| {
-                urls.retain(|url| stays(UrlId((*url).into())));
+                urls.retain(|url| stays(id(*url)));
                 !urls.is_empty()
             });
             !groups.is_empty()
         });
-        let late = self.late.values().flat_map(BTreeMap::values).map(|urls| urls.len() as u64);
-        let first = self.hosts.values().map(|queue| queue.urls.len() as u64);
-        self.len = first.chain(late).sum();
     }
 
-    /// Up to `limit` URLs of a host behind place `after`, with their places.
-    pub(super) fn of_host(
-        &self,
-        host: HostId,
-        after: i64,
-        limit: usize,
-    ) -> impl Iterator<Item = (i64, UrlId)> {
-        let queue = self.hosts.get(&host).into_iter();
-        let waiting = queue.flat_map(move |queue| {
-            let skipped = usize::try_from(after + 1 - queue.first).unwrap_or(0);
-            (queue.first..).zip(&queue.urls).skip(skipped)
-        });
-        let waiting = waiting.filter(|(_, url)| **url != GONE).take(limit);
-        waiting.map(|(seq, url)| (seq, UrlId((*url).into())))
+    /// The hosts that have URLs and are not suspended, in the order of the rotation.
+    pub(crate) fn rotation(&self) -> impl Iterator<Item = HostId> {
+        self.rotation.iter().map(|&(_, host)| host)
     }
 
-    /// Up to `limit` hosts that have URLs and are not suspended, in the order of the rotation.
-    pub(super) fn waiting_hosts(&self, limit: usize) -> impl Iterator<Item = (i64, HostId)> {
-        self.rotation.iter().copied().take(limit)
+    /// Takes the first host out of the rotation, for its turn.
+    pub(crate) fn next_host(&mut self) -> Option<HostId> {
+        self.rotation.pop_first().map(|(_, host)| host)
+    }
+
+    /// Puts a host back into the rotation, if it has URLs and is not suspended.
+    pub(crate) fn put_back(&mut self, host: HostId) {
+        if !self.suspended.contains(&host)
+            && let Some(queue) = self.hosts.get(&host)
+        {
+            self.rotation.insert((queue.rank, host));
+        }
     }
 
     /// Gives a host another rank.
@@ -264,11 +249,9 @@ impl Queue {
 
     /// The suspended hosts, with how many of their URLs wait.
     pub(crate) fn suspended(&self) -> impl Iterator<Item = (HostId, usize)> {
-        let waiting = |host| {
-            let urls = self.hosts.get(host).into_iter().flat_map(|queue| &queue.urls);
-            let late =
-                self.late.get(host).into_iter().flat_map(BTreeMap::values).map(VecDeque::len);
-            urls.filter(|url| **url != GONE).count() + late.sum::<usize>()
+        let waiting = |host: &HostId| {
+            let late = self.late.get(host).into_iter().flat_map(BTreeMap::values);
+            self.waiting(*host) + late.map(VecDeque::len).sum::<usize>()
         };
         self.suspended.iter().map(move |host| (*host, waiting(host)))
     }

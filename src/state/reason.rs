@@ -1,13 +1,13 @@
-//! Why a known URL is not a page that was judged. The crawl decides the reason, and `crawl/recorder/record.rs` records it (`skip` or, for
-//! a URL that is not even queued, `add`; what is deferred `record_deferred` in `crawl/recorder/select.rs`); each variant of [`Reason`] names the function that decides.
+//! Why a known URL is not a page that was judged. The crawl decides the reason, and `crawl/engine/record.rs` records it (`skip` or, for
+//! a URL that is not even queued, `add`; what is deferred `record_deferred` in `crawl/engine/learn.rs`); each variant of [`Reason`] names the function that decides.
 //!
 //! A new reason needs a variant with a new number here, in `ALL`, in `meaning`, in docs/formats.md, and in `next_step` of
 //! `report/warning.rs`. Then decide
 //!
-//! - whether a later start queues such URLs again: `requeue_skipped` in `crawl/recorder/mod.rs`
-//! - whether another link does: `rediscover` in `crawl/recorder/record.rs`
-//! - whether it counts as a page: `Outcome::is_page` in `crawl/recorder/mod.rs`, and `report/builder.rs`, which counts by reason
-//! - whether it says that a known page is gone: `gone_reason` in `crawl/recorder/revisit.rs`
+//! - whether a later start queues such URLs again: `requeue_skipped` in `crawl/engine/start.rs`
+//! - whether another link does: `rediscover` in `crawl/engine/record.rs`
+//! - whether it counts as a page: `Outcome::is_page` in `crawl/outcome.rs`, and `report/builder.rs`, which counts by reason
+//! - whether it says that a known page is gone: `gone_reason` in `crawl/engine/revisit.rs`
 //! - whether it needs words of its own: `cli/explain/mod.rs` and `crawl/dry_run.rs` have some
 //!
 //! The numbers of scope, depth and budget are a priority: of several, the largest is reported.
@@ -84,13 +84,13 @@ impl SkipCause {
 pub enum Reason {
     /// robots.txt forbids it, or could not be read. Decided before each request: `check_and_fetch` in `crawl/worker.rs`.
     Robots = 1,
-    /// No seed's scope admits it. Decided when it is found: `admit` in `crawl/recorder/record.rs`.
+    /// No seed's scope admits it. Decided when it is found: `admit` in `crawl/engine/record.rs`.
     Scope = 2,
     /// It lies deeper than its seed allows. Decided like [`Reason::Scope`].
     Depth = 3,
-    /// The budgets of all seeds that admit it are spent. Decided like [`Reason::Scope`], or when it is to be fetched: `Frontier::start` returns
-    /// `Step::OverBudget`, and `move_to_another_seed` in `crawl/recorder/record.rs` finds no other seed. If the budget of the run is spent,
-    /// `Frontier::next` ends the run, and the URL stays queued.
+    /// The budgets of all seeds that admit it are spent. Decided like [`Reason::Scope`], or when it is to be fetched: `Schedule::start` returns
+    /// `Start::OverBudget`, and `move_to_another_seed` in `crawl/engine/record.rs` finds no other seed. If the budget of the run is spent,
+    /// `Schedule::next` ends the run, and the URL stays queued.
     Budget = 4,
     /// It redirects to another URL. Decided by `receive` in `crawl/worker.rs`.
     Redirect = 5,
@@ -100,17 +100,17 @@ pub enum Reason {
     Failure = 7,
     /// The response is not HTML. Decided by `receive` in `crawl/worker.rs`.
     ContentType = 8,
-    /// The page asks not to be indexed. Decided by `record` in `crawl/recorder/record.rs`.
+    /// The page asks not to be indexed. Decided by `record` in `crawl/engine/record.rs`.
     Noindex = 9,
-    /// It was found only on duplicates whose links policy skips. Decided by `add` in `crawl/recorder/record.rs`.
+    /// It was found only on duplicates whose links policy skips. Decided by `add` in `crawl/engine/record.rs`.
     DuplicateLinks = 10,
-    /// Its host is suspended (`Frontier::suspend`). Never stored: `crawl/recorder/report.rs` derives it for queued URLs.
+    /// Its host is suspended (`suspend` in `crawl/engine/mod.rs`). Never stored: `crawl/engine/report.rs` derives it for queued URLs.
     Host = 11,
     /// It was still queued when the run stopped. Never stored, like [`Reason::Host`].
     Pending = 12,
     /// It is a sitemap: its URLs were taken from it. Decided by `receive` in `crawl/worker.rs`.
     Sitemap = 13,
-    /// A rule that was learnt says that it repeats a known page. Decided before each request: `defer_or_postpone` in `crawl/recorder/select.rs`, and
+    /// A rule that was learnt says that it repeats a known page. Decided before each request: `is_put_off` in `crawl/engine/learn.rs`, and
     /// `release_late_of_host` for late URLs.
     Rule = 14,
     /// Its pattern gives too few new texts. Decided like [`Reason::Rule`].

@@ -140,6 +140,13 @@ CREATE TABLE visits (
     span INTEGER NOT NULL               -- milliseconds from the first time to the last
 ) STRICT;
 
+-- URLs that have no outcome yet because their requests got none that counts.
+CREATE TABLE attempts (
+    url INTEGER PRIMARY KEY,
+    attempts INTEGER NOT NULL,          -- how many requests count
+    why TEXT NOT NULL                   -- how the last one ended
+) STRICT;
+
 -- What becomes of URLs, in order: the index of the known URLs and the queue come back from it (url_log.rs).
 CREATE TABLE url_log (
     seq INTEGER PRIMARY KEY,

@@ -4,15 +4,15 @@
 //! its end, by what the batch of a commit has changed. The rows of `urls` are added in the order of their numbers, and one is changed
 //! only when its URL was fetched. So what is written does not depend on how many URLs are known.
 
-use std::{iter, mem};
+use std::{collections::HashSet, iter, mem};
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::{
     State, StateError,
-    hosts::{HostId, HostRow, SuspendCause},
+    hosts::{HostId, SuspendCause},
     known_urls::{KnownUrl, KnownUrls, saturated},
-    queue::Queue,
+    queue::{Late, Queue},
     reason::Reason,
     unsigned,
     urls::Visit,
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::page::Timestamp;
 
-/// The group of late URLs that have waited for another one of the same page.
+/// The group of late URLs in the log that have waited for another one of the same page; others are numbers of patterns.
 const WAITED: u32 = 0;
 
 /// One change. Each is a number of one byte, and its fields in this order, little endian.
@@ -167,11 +167,9 @@ impl Arrivals {
     }
 }
 
-/// A URL that waits, with its place in its host's queue.
+/// A URL that was taken out of its host's queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Queued {
-    /// Its place: the lowest is next.
-    pub(crate) seq: i64,
     /// The URL.
     pub(crate) url: UrlRow,
     /// What is known of its page, if it was judged: then it is asked whether it has changed.
@@ -185,6 +183,8 @@ pub(crate) struct UrlLog {
     known: KnownUrls,
     /// Those that wait. What changes here only, the state says in another way.
     pub(crate) queue: Queue,
+    /// How many URLs have no outcome yet: they are in the queue, in flight, or to be asked again.
+    open: u64,
     /// What has changed since the last commit.
     pending: Vec<u8>,
 }
@@ -220,16 +220,23 @@ impl UrlLog {
         };
         let suspended = state.suspended_hosts()?.into_iter().map(|host| host.host);
         let mut queue = Queue::new(state.last_rank()?, suspended);
+        // Those that got no answer come first.
+        let tried: HashSet<u32> =
+            state.attempts()?.iter().map(|(url, ..)| number_of(*url)).collect();
         let waiting = arrivals.in_order().filter(|(_, id)| waits(*id));
+        let first = waiting.clone().filter(|(_, id)| tried.contains(id));
+        let waiting = first.chain(waiting.filter(|(_, id)| !tried.contains(id)));
         queue.fill(&state.ranks()?, waiting).ok_or_else(damaged)?;
         for Again { id, host, late, .. } in &arrivals.again {
             if let Some(group) = late.filter(|_| waits(*id)) {
+                let group = if group == WAITED { Late::Waited } else { Late::Pattern(group) };
                 queue.push_late(HostId((*host).into()), group, UrlId((*id).into()));
             }
         }
+        let open = (1..=known.len()).filter(|id| waits(*id)).count() as u64;
         drop(arrivals);
         known.index();
-        Ok(Self { hash_seed: hash_seed(state)?, known, queue, pending: Vec::new() })
+        Ok(Self { hash_seed: hash_seed(state)?, known, queue, open, pending: Vec::new() })
     }
 
     /// Writes what has changed since the last call, as part of the open transaction.
@@ -249,6 +256,11 @@ impl UrlLog {
         self.known.find(hash(self.hash_seed, url))
     }
 
+    /// How many URLs have no outcome yet.
+    pub(crate) fn open(&self) -> u64 {
+        self.open
+    }
+
     /// How many links the URL is from its seed.
     ///
     /// # Errors
@@ -265,12 +277,13 @@ impl UrlLog {
         &mut self,
         state: &State,
         new: &NewUrl<'_>,
-        late: Option<u32>,
+        late: Option<Late>,
     ) -> Result<UrlId, StateError> {
         let hash = hash(self.hash_seed, new.url);
         let id = self.known.push(hash, new.depth, new.state);
         let id = id.ok_or(StateError::TooManyUrls)?;
         state.add_url(id, new)?;
+        self.open += u64::from(new.state == UrlState::Queued);
         let (depth, code) = (saturated(new.depth), event_code(new.state));
         if new.state == UrlState::Queued && late.is_none() {
             let host = self.push(state, new.host, id)?;
@@ -293,12 +306,20 @@ impl UrlLog {
         state: &State,
         row: &UrlRow,
         seed: usize,
-        late: Option<u32>,
+        late: Option<Late>,
     ) -> Result<(), StateError> {
         state.revive_url(row.id, seed, row.depth)?;
-        let is_known = self.known.set_state(row.id, UrlState::Queued)
-            && self.known.set_depth(row.id, row.depth);
-        if is_known { self.put(state, row.host, row.id, late) } else { Err(NO_URL) }
+        self.set_state(row.id, UrlState::Queued)?;
+        self.known.set_depth(row.id, row.depth);
+        self.put(state, row.host, row.id, late)
+    }
+
+    fn set_state(&mut self, id: UrlId, now: UrlState) -> Result<(), StateError> {
+        let (_, before) = self.known.get(id).ok_or(NO_URL)?;
+        self.known.set_state(id, now);
+        self.open += u64::from(now == UrlState::Queued);
+        self.open -= u64::from(before == UrlState::Queued);
+        Ok(())
     }
 
     /// Puts a URL that is in no queue at the end of its host's; with a group, among the late ones.
@@ -310,11 +331,16 @@ impl UrlLog {
         state: &State,
         host: HostId,
         url: UrlId,
-        late: Option<u32>,
+        late: Option<Late>,
     ) -> Result<(), StateError> {
         let (id, depth) = (number(url)?, saturated(self.depth(url)?));
         let event = if let Some(group) = late {
             self.queue.push_late(host, group, url);
+            let group = match group {
+                Late::Pattern(number) => number,
+                // After a start nothing is in flight.
+                Late::Waited | Late::Page(_) => WAITED,
+            };
             Event::Late { id, depth, host: host_number(host)?, group }
         } else {
             Event::Queued { id, depth, host: self.push(state, host, url)? }
@@ -323,21 +349,38 @@ impl UrlLog {
         Ok(())
     }
 
-    /// Queues a URL that waits for another one, in a group of its own for now. After a start it is in that of those that have waited.
+    /// Takes the first URL of a host's queue out.
     ///
     /// # Errors
-    /// If SQLite fails.
-    pub(crate) fn wait(&mut self, host: HostId, url: UrlId, group: u32) -> Result<(), StateError> {
-        let (id, depth) = (number(url)?, saturated(self.depth(url)?));
-        self.queue.push_late(host, group, url);
-        let host = host_number(host)?;
-        Event::Late { id, depth, host, group: WAITED }.write(&mut self.pending);
-        Ok(())
+    /// If SQLite fails or a row makes no sense.
+    pub(crate) fn take(
+        &mut self,
+        state: &State,
+        host: HostId,
+    ) -> Result<Option<Queued>, StateError> {
+        let Some(id) = self.queue.pop(host) else { return Ok(None) };
+        let row = state.url_by_id(id)?.ok_or(NO_URL)?;
+        let visit = state.visit(id)?.map(Box::new);
+        Ok(Some(Queued { url: UrlRow { depth: self.depth(id)?, ..row }, visit }))
     }
 
-    /// Those that waited for this may be requested now.
-    pub(crate) fn end_wait(&mut self, host: HostId, group: u32) {
-        self.queue.merge_late(host, group, WAITED);
+    /// Puts a URL back that was taken out, at the beginning of its host's queue or at its end.
+    ///
+    /// # Errors
+    /// If SQLite fails or there is no such host.
+    pub(crate) fn put_back(
+        &mut self,
+        state: &State,
+        (host, url): (HostId, UrlId),
+        is_first: bool,
+    ) -> Result<(), StateError> {
+        let rank = if self.queue.has(host) { 0 } else { state.rank(host)? };
+        if is_first {
+            self.queue.push_front(host, rank, url);
+        } else {
+            self.queue.push(host, rank, url);
+        }
+        Ok(())
     }
 
     /// Adds a URL to the queue of its host. Returns the number of the host in the log.
@@ -347,7 +390,7 @@ impl UrlLog {
         host_number(host)
     }
 
-    /// Says what has become of a URL. It stays in the queue until it is [taken out](Queue::remove).
+    /// Says what has become of a URL.
     ///
     /// # Errors
     /// If SQLite fails.
@@ -358,7 +401,7 @@ impl UrlLog {
         outcome: &UrlOutcome<'_>,
     ) -> Result<(), StateError> {
         state.set_url_state(id, self.depth(id)?, outcome)?;
-        self.known.set_state(id, outcome.state);
+        self.set_state(id, outcome.state)?;
         let state = event_code(outcome.state);
         Event::Settled { id: number(id)?, state }.write(&mut self.pending);
         Ok(())
@@ -380,26 +423,6 @@ impl UrlLog {
     pub(crate) fn dequeue_settled(&mut self) {
         let Self { known, queue, .. } = self;
         queue.retain(|id| known.get(id).is_some_and(|(_, state)| state == UrlState::Queued));
-    }
-
-    /// Up to `limit` URLs of a host's queue behind place `after`.
-    ///
-    /// # Errors
-    /// If SQLite fails or a row makes no sense.
-    pub(crate) fn queued(
-        &self,
-        state: &State,
-        host: HostId,
-        after: i64,
-        limit: usize,
-    ) -> Result<Vec<Queued>, StateError> {
-        let urls = self.queue.of_host(host, after, limit);
-        let row = |(seq, id)| {
-            let row = state.url_by_id(id)?.ok_or(NO_URL)?;
-            let visit = state.visit(id)?.map(Box::new);
-            Ok(Queued { seq, url: UrlRow { depth: self.depth(id)?, ..row }, visit })
-        };
-        urls.map(row).collect()
     }
 
     /// How many URLs are queued, and some of them, at most `most`, evenly distributed in the order in which they were found.
@@ -447,20 +470,7 @@ impl UrlLog {
         }
     }
 
-    /// Up to `limit` hosts that have URLs waiting and are not suspended, in the order of the rotation.
-    ///
-    /// # Errors
-    /// If SQLite fails.
-    pub(crate) fn waiting_hosts(
-        &self,
-        state: &State,
-        limit: usize,
-    ) -> Result<Vec<HostRow>, StateError> {
-        let waiting = self.queue.waiting_hosts(limit);
-        waiting.map(|(rank, host)| Ok(HostRow { rank, ..state.host_by_id(host)? })).collect()
-    }
-
-    /// Moves the host to the end of the rotation, and returns its new rank. Unless it `lasts`, the host is where it was after the next start.
+    /// Moves the host to the end of the rotation. Unless it `lasts`, the host is where it was after the next start.
     ///
     /// # Errors
     /// If SQLite fails.
@@ -469,13 +479,10 @@ impl UrlLog {
         state: &State,
         host: HostId,
         lasts: bool,
-    ) -> Result<i64, StateError> {
+    ) -> Result<(), StateError> {
         let rank = self.queue.next_rank();
         self.queue.set_rank(host, rank);
-        if lasts {
-            state.set_rank(host, rank)?;
-        }
-        Ok(rank)
+        if lasts { state.set_rank(host, rank) } else { Ok(()) }
     }
 
     /// Suspends a host: its URLs stay queued, but are not fetched.
@@ -499,6 +506,10 @@ const NO_URL: StateError = StateError::Damaged("a number is of no URL");
 /// The number of a URL in the log.
 fn number(id: UrlId) -> Result<u32, StateError> {
     u32::try_from(id.0).map_err(|_| NO_URL)
+}
+
+fn number_of(id: UrlId) -> u32 {
+    number(id).unwrap_or_default()
 }
 
 /// The number of a host in the log.

@@ -198,6 +198,36 @@ impl State {
         self.execute(sql, (state_code(state), detail, status, depth, at.0, cause, id.0))
     }
 
+    /// The URLs that got no answer yet, how often they were asked for, and why the last time.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn attempts(&self) -> Result<Vec<(UrlId, u32, String)>, StateError> {
+        let sql = "SELECT url, attempts, why FROM attempts ORDER BY url";
+        self.all(sql, [], |row| Ok((UrlId(row.get(0)?), row.get(1)?, row.get(2)?)))
+    }
+
+    /// Keeps how often a URL was asked for without an answer, and why the last time.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn set_attempts(
+        &self,
+        url: UrlId,
+        attempts: u32,
+        why: &str,
+    ) -> Result<(), StateError> {
+        self.execute("REPLACE INTO attempts VALUES (?, ?, ?)", (url.0, attempts, why))
+    }
+
+    /// A URL has an outcome.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn end_attempts(&self, url: UrlId) -> Result<(), StateError> {
+        self.execute("DELETE FROM attempts WHERE url = ?", [url.0])
+    }
+
     /// Says that a URL waits, for a seed and at a depth.
     ///
     /// # Errors

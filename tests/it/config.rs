@@ -136,6 +136,7 @@ fn check_shows_the_whole_configuration() {
     [fetch]
     timeout = "30s"
     retries = 3
+    give_up_after = "1m"
     max_body = "8 MiB"
     allow_private = []
 

@@ -36,6 +36,11 @@ const IDLE_TIME: Duration = Duration::from_secs(20);
 /// The largest head that an HTTP/2 server may send, in bytes. Over HTTP/1 the client stops at 100 headers and 400 KiB.
 const MAX_HEAD: u32 = 64 << 10;
 
+/// How long it may take to connect to a host. A request that got no response for longer has reached it.
+pub(super) fn connect_timeout(timeout: Duration) -> Duration {
+    (timeout / 2).min(Duration::from_secs(8))
+}
+
 /// The HTTP clients. Clones share their connections.
 #[derive(Clone, Debug)]
 pub(super) struct Connections {
@@ -197,7 +202,7 @@ fn builder(guard: &Arc<Guard>, options: &Options) -> ClientBuilder {
         .referer(false)
         .dns_resolver(Arc::new(names))
         // The addresses of a name share it, so that a dead one leaves time for the next.
-        .connect_timeout(options.timeout / 2)
+        .connect_timeout(connect_timeout(options.timeout))
         .pool_idle_timeout(IDLE_TIME)
         .http2_max_header_list_size(MAX_HEAD)
         // Browsers accept these too: a malformed header is no reason to lose a page.

@@ -28,6 +28,8 @@ pub struct FetchError {
     retryable: bool,
     /// Whether the head of a response had arrived.
     answered: bool,
+    /// Of a timeout: whether the host was reached.
+    reached: bool,
     source: Option<Source>,
 }
 
@@ -138,10 +140,16 @@ impl FetchError {
         self.retryable
     }
 
-    /// Whether the head of the response did not arrive in time.
+    /// Whether the host was reached, but the head of the response did not arrive in time.
     #[must_use]
     pub fn is_late(&self) -> bool {
-        self.kind == Kind::Timeout && !self.answered
+        self.kind == Kind::Timeout && !self.answered && self.reached
+    }
+
+    /// Whether the head of a response had arrived.
+    #[must_use]
+    pub fn has_head(&self) -> bool {
+        self.answered
     }
 
     /// What failed, as one stable word: `timeout`, `dns`, `address`, `tls`, `connect`, `proxy`, `local`, `http`, `body`,
@@ -153,7 +161,7 @@ impl FetchError {
 
     pub(super) fn setup(source: impl Into<Source>) -> Self {
         let (url, source) = (None, Some(source.into()));
-        Self { kind: Kind::Setup, url, retryable: false, answered: false, source }
+        Self { kind: Kind::Setup, url, retryable: false, answered: false, reached: false, source }
     }
 
     /// Why the body of the response is incomplete.
@@ -166,8 +174,9 @@ impl FetchError {
         }
     }
 
-    pub(super) fn timeout(url: &Url) -> Self {
-        Self::new(Kind::Timeout, url, true, None)
+    /// Not all of a response came in time, or nothing did; `reached` if there was enough time to connect.
+    pub(super) fn timeout(url: &Url, reached: bool) -> Self {
+        Self { reached, ..Self::new(Kind::Timeout, url, true, None) }
     }
 
     /// The same after the head of a response had arrived.
@@ -232,7 +241,8 @@ impl FetchError {
     }
 
     fn new(kind: Kind, url: &Url, retryable: bool, source: Option<Source>) -> Self {
-        Self { kind, url: Some(Box::new(url.clone())), retryable, answered: false, source }
+        let url = Some(Box::new(url.clone()));
+        Self { kind, url, retryable, answered: false, reached: false, source }
     }
 }
 

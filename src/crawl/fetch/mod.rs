@@ -52,7 +52,7 @@ pub use response::{Response, is_html};
 
 use address::{Guard, Source};
 use body::{Coding, MemoryBudget, PAGES, SITEMAPS};
-use connections::Connections;
+use connections::{Connections, connect_timeout};
 use proxy::{Refused, report_ignored};
 use response::{Media, exchange_of_head};
 
@@ -73,6 +73,9 @@ pub struct Options {
     pub timeout: Duration,
     /// Retries after a failure that may pass. The fetcher leaves them to its caller.
     pub retries: u32,
+    /// How long after the last useful answer a run ends that only waits for hosts that do not answer.
+    #[serde(with = "humantime_serde")]
+    pub give_up_after: Duration,
     /// Longest body of a page in decoded bytes; a longer one is cut there, and the page is marked.
     #[serde(serialize_with = "crate::page::serialize_size")]
     pub max_body: ByteSize,
@@ -116,6 +119,7 @@ impl Default for Options {
         Self {
             timeout: Duration::from_secs(30),
             retries: 3,
+            give_up_after: Duration::from_mins(1),
             max_body: ByteSize::mib(8),
             allow_private: Vec::new(),
             resolve: BTreeMap::new(),
@@ -246,7 +250,7 @@ impl Fetcher {
         let asking =
             self.ask((url, &headers), resource, head_timeout, &mut exchange, &mut answered);
         let asked = tokio::time::timeout(self.timeout, asking).await;
-        let got = asked.unwrap_or_else(|_| Err(FetchError::timeout(url)));
+        let got = asked.unwrap_or_else(|_| Err(FetchError::timeout(url, true)));
         let got = got.map_err(|error| if answered { error.after_head() } else { error });
         if let (Some(exchange), Err(error)) = (&mut exchange, &got) {
             exchange.truncated = Some(error.cut());
@@ -280,7 +284,9 @@ impl Fetcher {
         let lease = self.connections.lease(url);
         let head =
             tokio::time::timeout(head_timeout, self.head((url, headers), lease.client())).await;
-        let (arriving, address) = head.map_err(|_| FetchError::timeout(url))??;
+        let (arriving, address) = head.map_err(|_| {
+            FetchError::timeout(url, head_timeout > connect_timeout(self.timeout))
+        })??;
         *answered = true;
         let mut response = Response::of_head(&arriving, address);
         if self.keep_exchanges {

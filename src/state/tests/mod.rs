@@ -264,7 +264,7 @@ fn damaged_rows_are_errors() {
 
     damage("UPDATE urls SET state = 99");
     assert!(is_damage(state.url_by_id(id).unwrap_err()));
-    assert!(is_damage(urls.queued(&state, host, 0, 9).unwrap_err()));
+    assert!(is_damage(urls.take(&state, host).unwrap_err()));
     damage("UPDATE urls SET state = 0, depth = -1");
     assert!(is_damage(state.url_by_id(id).unwrap_err()));
     damage("UPDATE urls SET depth = 0, status = 70000");
@@ -275,7 +275,7 @@ fn damaged_rows_are_errors() {
     assert!(is_damage(state.url_by_id(id).unwrap_err()));
     for text in ["a", "ftp://a/"] {
         damage(&format!("UPDATE urls SET kind = 0, url = '{text}'"));
-        assert!(is_damage(urls.queued(&state, host, 0, 9).unwrap_err()), "{text}");
+        assert!(is_damage(state.url_by_id(id).unwrap_err()), "{text}");
     }
 
     damage("UPDATE hosts SET cause = 9, requested = 0, until = 0");

@@ -30,25 +30,46 @@ fn urls_wait_in_the_order_in_which_they_were_queued() {
         assert_eq!(urls.find(url), None);
         urls.add(&state, &new_url(url, host), None).unwrap();
     }
-    let waiting = |urls: &UrlLog, after, limit| {
-        let queued = urls.queued(&state, a, after, limit).unwrap();
-        queued.iter().map(|queued| (queued.seq, queued.url.url.to_string())).collect::<Vec<_>>()
-    };
-    let names = |found: Vec<(i64, String)>| found.into_iter().map(|it| it.1).collect::<Vec<_>>();
-    let first = waiting(&urls, 0, 2);
-    assert_eq!(names(first.clone()), ["http://a/1", "http://a/2"]);
-    assert_eq!(names(waiting(&urls, first[1].0, 9)), ["http://a/3"]);
-
+    let waiting = |urls: &mut UrlLog, host| drain(urls, &state, host);
+    let first = urls.take(&state, a).unwrap().unwrap();
+    assert_eq!(first.url.url.as_str(), "http://a/1");
+    urls.put_back(&state, (a, first.url.id), true).unwrap();
     let second = urls.find("http://a/2").unwrap();
     settle(&mut urls, &state, second.id, Reason::Failure);
-    urls.queue.remove(a, first[1].0);
-    assert_eq!(names(waiting(&urls, 0, 9)), ["http://a/1", "http://a/3"]);
+    urls.dequeue_settled();
     let state_of_second = UrlState::Skipped(Reason::Failure);
-    for urls in [urls.reloaded(&state), UrlLog::load(&state).unwrap()] {
-        assert_eq!(names(waiting(&urls, 0, 9)), ["http://a/1", "http://a/3"]);
-        assert_eq!((urls.queue.len(), urls.queued(&state, b, 0, 9).unwrap().len()), (3, 1));
+    assert_eq!(urls.open(), 3);
+    for mut urls in [urls.reloaded(&state), UrlLog::load(&state).unwrap()] {
+        assert_eq!(urls.open(), 3);
+        assert_eq!(waiting(&mut urls, a), ["http://a/1", "http://a/3"]);
+        assert_eq!(waiting(&mut urls, b), ["http://b/1"]);
+        assert_eq!(urls.open(), 3, "they have no outcome");
         assert_eq!(urls.find("http://a/2").unwrap().state, state_of_second);
     }
+}
+
+/// Takes all URLs of a host out.
+fn drain(urls: &mut UrlLog, state: &State, host: HostId) -> Vec<String> {
+    std::iter::from_fn(|| urls.take(state, host).unwrap())
+        .map(|it| it.url.url.to_string())
+        .collect()
+}
+
+#[test]
+fn urls_that_got_no_answer_come_first_after_a_start() {
+    let state = State::in_memory().unwrap();
+    let mut urls = UrlLog::load(&state).unwrap();
+    let host = urls.host(&state, "a:80").unwrap();
+    let ids = ["http://a/1", "http://a/2", "http://a/3"]
+        .map(|url| urls.add(&state, &new_url(url, host), None).unwrap());
+    for (attempts, why) in [(1, "timeout"), (2, "status 503")] {
+        state.set_attempts(ids[1], attempts, why).unwrap();
+    }
+    state.set_attempts(ids[2], 1, "timeout").unwrap();
+    state.end_attempts(ids[2]).unwrap();
+    assert_eq!(state.attempts().unwrap(), [(ids[1], 2, "status 503".to_owned())]);
+    let mut urls = urls.reloaded(&state);
+    assert_eq!(drain(&mut urls, &state, host), ["http://a/2", "http://a/1", "http://a/3"]);
 }
 
 #[test]
@@ -58,23 +79,25 @@ fn a_url_that_is_queued_again_comes_last_also_after_a_start() {
     let host = urls.host(&state, "a:80").unwrap();
     let ids = ["http://a/1", "http://a/2"]
         .map(|url| urls.add(&state, &new_url(url, host), None).unwrap());
-    for place in 0..2 {
-        let queued = urls.queued(&state, host, 0, 9).unwrap().remove(place);
-        settle(&mut urls, &state, ids[0], Reason::Depth);
-        urls.queue.remove(host, queued.seq);
+    for id in [ids[0], ids[0]] {
+        let queued = loop {
+            let queued = urls.take(&state, host).unwrap().unwrap();
+            if queued.url.id == id {
+                break queued;
+            }
+            urls.put_back(&state, (host, queued.url.id), false).unwrap();
+        };
+        settle(&mut urls, &state, id, Reason::Depth);
         urls.requeue(&state, &UrlRow { depth: 7, ..queued.url }, 3, None).unwrap();
     }
     let last = urls.add(&state, &new_url("http://a/3", host), None).unwrap();
     urls.set_depth(ids[1], 70_000).unwrap();
-    let order = |urls: &UrlLog| {
-        let queued = urls.queued(&state, host, 0, 9).unwrap();
-        queued.iter().map(|it| (it.url.id, it.url.seed, it.url.depth)).collect::<Vec<_>>()
-    };
     let expected = [(ids[1], Some(0), 65_535), (ids[0], Some(3), 7), (last, Some(0), 0)];
-    assert_eq!(order(&urls), expected);
-    let urls = urls.reloaded(&state);
-    assert_eq!(order(&urls), expected);
+    let mut urls = urls.reloaded(&state);
     assert_eq!(ids.map(|id| urls.depth(id).unwrap()), [7, 65_535]);
+    let queued = std::iter::from_fn(|| urls.take(&state, host).unwrap());
+    let order: Vec<_> = queued.map(|it| (it.url.id, it.url.seed, it.url.depth)).collect();
+    assert_eq!(order, expected);
 }
 
 fn settle(urls: &mut UrlLog, state: &State, id: UrlId, reason: Reason) {
@@ -92,22 +115,21 @@ fn hosts_with_urls_rotate_unless_they_are_suspended() {
     for (seq, host) in (1..).zip(&hosts[..3]) {
         urls.add(&state, &new_url(&format!("http://x/{seq}"), *host), None).unwrap();
     }
-    let waiting = |urls: &UrlLog, limit| {
-        let rows = urls.waiting_hosts(&state, limit).unwrap();
-        rows.iter().map(|row| row.id).collect::<Vec<_>>()
-    };
-    assert_eq!(waiting(&urls, 9), hosts[..3]);
+    let waiting = |urls: &UrlLog| urls.queue.rotation().collect::<Vec<_>>();
+    assert_eq!(waiting(&urls), hosts[..3]);
     urls.move_to_back(&state, hosts[0], true).unwrap();
-    assert_eq!(waiting(&urls, 9), [hosts[1], hosts[2], hosts[0]]);
-    assert_eq!(waiting(&urls, 1), [hosts[1]]);
+    assert_eq!(waiting(&urls), [hosts[1], hosts[2], hosts[0]]);
+    assert_eq!(urls.queue.next_host(), Some(hosts[1]));
+    assert_eq!(waiting(&urls), [hosts[2], hosts[0]], "it has its turn");
+    urls.queue.put_back(hosts[1]);
     urls.suspend_host(&state, hosts[1], SuspendCause::Unanswered(10), Timestamp(7)).unwrap();
     let mut urls = urls.reloaded(&state);
     assert!(urls.queue.is_suspended(hosts[1]));
-    assert_eq!(waiting(&urls, 9), [hosts[2], hosts[0]]);
+    assert_eq!(waiting(&urls), [hosts[2], hosts[0]]);
     state.resume_host(&state.suspended_hosts().unwrap()[0]).unwrap();
     urls.queue.set_suspended(hosts[1], false);
-    assert_eq!(waiting(&urls, 9), [hosts[1], hosts[2], hosts[0]]);
-    assert_eq!(waiting(&urls.reloaded(&state), 9), [hosts[1], hosts[2], hosts[0]]);
+    assert_eq!(waiting(&urls), [hosts[1], hosts[2], hosts[0]]);
+    assert_eq!(waiting(&urls.reloaded(&state)), [hosts[1], hosts[2], hosts[0]]);
 }
 
 #[test]

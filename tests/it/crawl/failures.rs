@@ -43,11 +43,7 @@ fn server_errors_are_retried_as_often_as_configured() {
         outcomes([("a.test/", "unique"), ("a.test/down", "status"), ("a.test/shaky", "unique")]);
     assert_eq!(site.outcomes(), expected);
     assert_eq!(site.line("a.test/down")["status"], 500);
-    assert_eq!(
-        site.asked("a.test/down"),
-        2 * 4,
-        "three retries by default, and the same before the end"
-    );
+    assert_eq!(site.asked("a.test/down"), 4, "three retries by default");
     assert_eq!(site.asked("a.test/shaky"), 3);
     let before = site.server.requests().len();
     site.run_fast();
@@ -79,7 +75,7 @@ fn cut_bodies_and_broken_connections_are_retried_then_failures() {
     assert!(detail("cut").starts_with("\"body: "), "{}", detail("cut"));
     assert!(detail("garbage").starts_with("\"coding: "), "{}", detail("garbage"));
     assert!(detail("broken").starts_with("\"http: "), "{}", detail("broken"));
-    assert_eq!(site.asked("a.test/cut"), 2 * 2, "and once more before the end");
+    assert_eq!(site.asked("a.test/cut"), 2);
     assert_eq!(site.asked("a.test/garbage"), 1, "asking again would bring the same");
     assert_eq!(site.asked("a.test/heals"), 2);
 }
@@ -108,7 +104,7 @@ fn an_answer_that_takes_too_long_is_a_failure() {
 }
 
 #[test]
-fn a_host_that_does_not_respond_to_ten_urls_in_a_row_is_suspended() {
+fn a_host_that_never_answers_is_given_up_a_minute_after_the_last_useful_answer() {
     let links: Vec<_> = (0..40).map(|n| format!("http://b.test/{n}")).collect();
     let links: Vec<_> = links.iter().map(String::as_str).collect();
     let site = Site::new(
@@ -123,12 +119,16 @@ fn a_host_that_does_not_respond_to_ten_urls_in_a_row_is_suspended() {
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         plan.fetch.resolve.insert("b.test".to_owned(), free);
     });
-    site.run();
+    let report = site.run_fast();
     let count =
         |reason: &str| site.outcomes().values().filter(|outcome| *outcome == reason).count();
-    assert_eq!((count("failure"), count("host")), (10, 30));
+    // Four at once, and one after each pause: 1 s, 2 s, ... 32 s.
+    assert_eq!(count("failure") + count("host"), 40);
+    assert!((4..=10).contains(&count("failure")), "{}", count("failure"));
+    assert_eq!(report.end, End::Done, "it has never answered");
     let detail = site.line("b.test/39")["detail"].to_string();
-    assert!(detail.contains("10 URLs in a row got no response; asked again by"), "{detail}");
+    assert!(detail.contains("it did not answer"), "{detail}");
+    assert!(detail.contains("asked again by the next start"), "{detail}");
 }
 
 #[test]
@@ -231,10 +231,10 @@ fn a_body_over_the_limit_is_cut_and_marked() {
 }
 
 #[test]
-fn what_has_failed_is_asked_for_once_more_before_the_run_ends() {
+fn a_failure_of_some_seconds_is_no_outcome() {
     let reply = |request: &Request, count: usize| match &*request.path {
         "/" => page("seed", &["/gateway", "/reset", "/cut", "/never", "/gone", "/no-robots"]),
-        // Both requests of the first round fail.
+        // The last attempt is some time after the others.
         "/gateway" if count < 2 => Reply::new(502, ""),
         "/gateway" => page("gateway", &["/behind"]),
         "/reset" if count < 2 => Reply::raw(""),
@@ -243,11 +243,14 @@ fn what_has_failed_is_asked_for_once_more_before_the_run_ends() {
         "/gone" => Reply::new(404, ""),
         path => page(path, &[]),
     };
-    let site = Site::answering(reply, &["a.test/"]).planned(|plan| plan.fetch.retries = 1);
+    let site = Site::answering(reply, &["a.test/"]).planned(|plan| plan.fetch.retries = 2);
     let report = site.run_fast();
     assert_eq!((report.end, report.counts.unique), (End::Done, 6));
     let asked = site.all_asked();
-    assert_eq!(["a.test/gateway", "a.test/never", "a.test/gone"].map(|url| asked[url]), [3, 4, 1]);
+    assert_eq!(["a.test/gateway", "a.test/never", "a.test/gone"].map(|url| asked[url]), [3, 3, 1]);
+    let requests = site.server.requests();
+    let never: Vec<_> = requests.iter().filter(|it| it.path == "/never").collect();
+    assert!(never[2].at - never[0].at >= Duration::from_millis(20), "twenty seconds of the clock");
     assert_eq!(report.counts.skipped, [(Reason::Status, 2)].into());
     assert!(matches!(*report.warnings, [Warning::Retry { urls: 1, .. }]), "{:?}", report.warnings);
     // Not by the next start.
@@ -257,7 +260,7 @@ fn what_has_failed_is_asked_for_once_more_before_the_run_ends() {
 }
 
 #[test]
-fn without_retries_nothing_is_asked_for_once_more() {
+fn without_retries_nothing_is_asked_for_again() {
     let reply = |request: &Request, _: usize| match &*request.path {
         "/" => page("seed", &["/down"]),
         "/down" => Reply::new(502, ""),
@@ -292,15 +295,53 @@ fn a_seed_that_answers_with_a_gateway_error_is_named_and_asked_by_the_next_start
 }
 
 #[test]
-fn a_robots_txt_that_could_not_be_had_is_asked_for_once_more_before_the_run_ends() {
+fn a_robots_txt_that_could_not_be_had_is_asked_for_some_seconds_later() {
     let down = || Reply::new(502, "");
     let routes = Routes::new().script("*", "/robots.txt", [down(), down(), Reply::text("")]).at(
         "*",
         "/",
         page("seed", &[]),
     );
-    let site = Site::new(routes, &["a.test/"]).planned(|plan| plan.fetch.retries = 1);
+    let site = Site::new(routes, &["a.test/"]).planned(|plan| plan.fetch.retries = 2);
     let report = site.run_fast();
     assert_eq!((report.counts.unique, &*report.warnings), (1, &[][..]));
     assert_eq!(site.asked("a.test/robots.txt"), 3);
+}
+
+#[test]
+fn a_run_does_not_wait_long_for_a_host_whose_robots_txt_fails() {
+    let reply = |request: &Request, _: usize| match (&*request.host, &*request.path) {
+        ("b.test", _) => Reply::new(503, ""),
+        (_, "/") => page("seed", &["http://b.test/1", "http://b.test/2"]),
+        _ => Reply::new(404, ""),
+    };
+    let site = Site::answering(reply, &["a.test/"])
+        .planned(|plan| plan.seeds[0].scope = pagesieve::crawl::scope::Reach::Any);
+    let report = site.run_fast();
+    assert_eq!((report.end, report.counts.unique), (End::Done, 1));
+    let expected =
+        outcomes([("a.test/", "unique"), ("b.test/1", "robots"), ("b.test/2", "robots")]);
+    assert_eq!(site.outcomes(), expected);
+    // A second of the clock is a millisecond.
+    let requests = site.server.requests();
+    let useful = requests.iter().find(|it| it.host == "a.test" && it.path == "/").unwrap();
+    let last = requests.last().unwrap();
+    assert_eq!(site.asked("b.test/robots.txt"), 4);
+    assert!(last.at - useful.at < Duration::from_secs(2), "{:?}", last.at - useful.at);
+}
+
+#[test]
+fn slow_seeds_are_asked_again_with_more_time_whether_or_not_robots_txt_is_obeyed() {
+    let reply =
+        |request: &Request, _: usize| page(&request.host, &[]).after(Duration::from_millis(2_500));
+    let hosts: Vec<_> = (0..24).map(|host| format!("h{host}.test")).collect();
+    let server = crate::server::Server::answering(reply);
+    let directory = tempfile::TempDir::new().unwrap();
+    let seeds: Vec<_> = hosts.iter().map(|host| format!("http://{host}/")).collect();
+    let mut plan = super::site::plan(&server, directory.path(), &hosts, &seeds);
+    plan.politeness.obey_robots = false;
+    plan.crawl.concurrency = 16.try_into().unwrap();
+    let report = super::site::run(plan);
+    assert_eq!((report.end, report.counts.unique), (End::Done, 24), "{report}");
+    assert_eq!(report.counts.skipped, [].into());
 }

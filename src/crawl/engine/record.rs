@@ -1,20 +1,21 @@
 //! Records what became of a URL, and where its links lead.
 //!
-//! [`Recorder::record`] judges a page and takes the URL out of the queue; `action` decides by policy whether the page is stored and whether its
-//! links are followed. [`Recorder::discover`] enters each URL that was found: it is new or known, and a seed list admits it or not.
+//! [`Engine::record`] judges a page and takes the URL out of the queue; `action` decides by policy whether the page is stored and whether its
+//! links are followed. [`Engine::discover`] enters each URL that was found: it is new or known, and a seed list admits it or not.
 
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::Arc,
+    time::Duration,
 };
 
-use super::{Outcome, Parsed, Received, Record, Recorder, Skipped, Update};
+use super::{Engine, now};
 use crate::{
     crawl::{
         against::FoundElsewhere,
-        frontier::{Recorded, Task},
+        outcome::{Fetched, Outcome, Parsed, Received, Retry, RobotsOutcome, Skipped},
         plan::{CrawlError, Links, Policy, Root, Store},
         robots,
+        schedule::RobotsTask,
         scope::Seed,
         sitemap::Sitemap,
     },
@@ -25,8 +26,8 @@ use crate::{
     report::counted,
     sink::{Decision, DuplicateLine, PageLine, RecordPosition, warc},
     state::{
-        Capture, HostId, KnownUrl, NewUrl, Reason, RobotsRow, SkipCause, UrlId, UrlKind, UrlLog,
-        UrlOutcome, UrlRow, UrlState,
+        Capture, KnownUrl, Late, NewUrl, Queued, Reason, RobotsRow, SkipCause, UrlId, UrlKind,
+        UrlLog, UrlOutcome, UrlRow, UrlState,
     },
 };
 
@@ -107,56 +108,119 @@ impl Found {
     }
 }
 
-impl Recorder {
-    /// Records what became of a URL.
-    pub(super) fn record(&mut self, record: Record<Outcome>) -> Result<Update, CrawlError> {
-        if let Some(visit) = record.task.queued.visit.clone() {
-            return self.record_visit(record, &visit);
+impl Engine {
+    /// Records what became of the request of a URL, unless another one follows.
+    pub(super) fn record_fetched(&mut self, fetched: Fetched) -> Result<(), CrawlError> {
+        let Fetched { task, outcome, exchange } = fetched;
+        let (queued, at) = (&task.queued, now());
+        let is_useful = match &outcome {
+            Outcome::Skipped(skipped) => {
+                if self.try_again(queued, skipped, at)?.is_some() {
+                    self.archive(exchange.as_ref())?;
+                    self.schedule.finished(&task, false, at);
+                    return self.end_turn(&queued.url);
+                }
+                skipped.status.is_some() && skipped.retry.is_none()
+            }
+            _ => true,
+        };
+        if is_useful {
+            self.schedule.useful_answer(at);
         }
-        let Record { task, outcome, exchange } = record;
-        let fetched = outcome.is_page();
+        let is_page = self.record(queued, outcome, exchange.as_ref())?;
+        self.schedule.finished(&task, is_page, at);
+        self.finish_url(&queued.url, is_page)
+    }
+
+    /// Records what became of the request of a robots.txt. If it was not received, that is an attempt of the URL that needs it.
+    pub(super) fn record_robots(
+        &mut self,
+        task: &RobotsTask,
+        outcome: RobotsOutcome,
+        exchange: Option<&warc::Exchange>,
+    ) -> Result<(), CrawlError> {
+        self.archive(exchange)?;
+        let (queued, host, at) = (&task.queued, task.queued.url.host, now());
+        match outcome {
+            RobotsOutcome::Rules(robots, age, received) => {
+                let too_slow = self.schedule.set_robots(task, robots, age, at);
+                self.put_back(queued, true)?;
+                if let Some(cause) = too_slow {
+                    self.suspend(host, cause)?;
+                }
+                if let Some(received) = received {
+                    self.state().set_robots(&task.root_url(), &received)?;
+                    self.follow_robots(&task.root_url(), &received)?;
+                }
+            }
+            RobotsOutcome::Redirect(request) => {
+                self.schedule.request_robots_again(task, Some(request), at);
+                self.put_back(queued, true)?;
+            }
+            RobotsOutcome::Failed(skipped, robots) => {
+                let again = self.try_again(queued, &skipped, at)?;
+                if let Some(due) = again.filter(|_| skipped.retry != Some(Retry::Unanswered)) {
+                    self.schedule.pause_until(host, due);
+                }
+                if again.is_some() || skipped.retry == Some(Retry::Unanswered) {
+                    self.schedule.request_robots_again(task, None, at);
+                } else {
+                    // It holds for the other URLs of the host too.
+                    self.schedule.set_robots(task, robots, Duration::ZERO, at);
+                }
+                if again.is_some() {
+                    return self.end_turn(&queued.url);
+                }
+                self.record(queued, Outcome::Skipped(skipped), None)?;
+                self.finish_url(&queued.url, false)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Records what became of a URL. Returns whether a page was received.
+    fn record(
+        &mut self,
+        queued: &Queued,
+        outcome: Outcome,
+        exchange: Option<&warc::Exchange>,
+    ) -> Result<bool, CrawlError> {
+        if let Some(visit) = &queued.visit {
+            return self.record_visit(queued, outcome, exchange, visit);
+        }
+        let (row, is_page) = (&queued.url, outcome.is_page());
         let skipped = match outcome {
             Outcome::Page(received, parsed) if parsed.extracted.robots.noindex => {
-                self.learn(&task.queued.url, Err(Yielded::Nothing), None)?;
-                self.follow_unindexed(&task.queued.url, &received, &parsed)?
+                self.learn(row, Err(Yielded::Nothing), None)?;
+                self.follow_unindexed(row, &received, &parsed)?
             }
             Outcome::Page(received, parsed) => {
                 let judgement = self.judge(&parsed.document)?;
-                let links =
-                    self.record_judged(&task, &received, &parsed, &judgement, exchange.as_ref())?;
+                let links = self.record_judged(queued, &received, &parsed, &judgement, exchange)?;
                 self.builder.found();
-                self.learn(&task.queued.url, Ok((&judgement, &parsed)), None)?;
-                self.follow_links(&task.queued.url, &parsed, links, received.at)?;
-                return self.finish_url(task, true, false);
+                self.learn(row, Ok((&judgement, &parsed)), None)?;
+                self.follow_links(row, &parsed, links, received.at)?;
+                return Ok(true);
             }
+            Outcome::Sitemap(received, sitemap) => self.follow_sitemap(row, &received, &sitemap)?,
             Outcome::Redirect { status, target } => {
-                self.learn_redirect(&task.queued.url, &target)?;
-                self.follow_redirect(&task, status, &target)?
+                self.learn_redirect(row, &target)?;
+                self.follow_redirect(row, status, &target)?
             }
             Outcome::Skipped(skipped) => {
                 if skipped.is_no_page() {
-                    self.learn(&task.queued.url, Err(Yielded::Nothing), None)?;
+                    self.learn(row, Err(Yielded::Nothing), None)?;
                 } else if skipped.is_dead() {
-                    self.learn_dead(&task.queued.url)?;
+                    self.learn_dead(row)?;
                 }
                 skipped
             }
+            // Only what is known can be unchanged.
+            Outcome::Unchanged(..) => Skipped::new(Reason::Status, Some(304), None),
         };
-        self.archive(exchange.as_ref())?;
-        self.skip(&task, &skipped)?;
-        self.finish_url(task, fetched, skipped.unanswered)
-    }
-
-    /// Records a sitemap, and enters what it lists.
-    pub(super) fn record_sitemap(
-        &mut self,
-        record: Record<(Received, Sitemap)>,
-    ) -> Result<Update, CrawlError> {
-        let Record { task, outcome: (received, sitemap), exchange } = record;
-        let skipped = self.follow_sitemap(&task, &received, &sitemap)?;
-        self.archive(exchange.as_ref())?;
-        self.skip(&task, &skipped)?;
-        self.finish_url(task, false, false)
+        self.archive(exchange)?;
+        self.skip(row, &skipped)?;
+        Ok(is_page)
     }
 
     /// Judges a page: what it repeats in another run comes first, because it was seen earlier.
@@ -172,62 +236,48 @@ impl Recorder {
         Ok(self.filter.repeat(document, Match { of, ..*matched }, judgement.facts)?)
     }
 
-    /// Takes the URL out of the queue and counts it.
-    pub(super) fn finish_url(
-        &mut self,
-        task: Arc<Task>,
-        fetched: bool,
-        unanswered: bool,
-    ) -> Result<Update, CrawlError> {
-        let row = &task.queued.url;
-        if !self.tried.is_empty() {
-            self.tried.remove(row.url.origin().as_str());
-        }
-        self.urls.queue.remove(row.host, task.queued.seq);
-        self.counts.queued = self.counts.queued.saturating_sub(1);
-        if fetched {
+    /// A URL has an outcome: counts it, and goes on with what waited for that.
+    pub(super) fn finish_url(&mut self, row: &UrlRow, is_page: bool) -> Result<(), CrawlError> {
+        self.end_attempts(row.id)?;
+        if is_page {
             self.counts.fetched += 1;
             if let Some(spent) = row.seed.and_then(|seed| self.spent.get_mut(seed)) {
                 *spent += 1;
             }
         }
         self.retry_failures()?;
-        let failed = self.failures.take_new();
-        self.end_task(task, Recorded { fetched, failed, unanswered, ..Recorded::default() })
+        self.end_flight(row.id);
+        self.end_turn(row)
     }
 
-    /// Releases the late URLs for which there is room now, and reports to the loop that the task has ended.
-    pub(super) fn end_task(
-        &mut self,
-        task: Arc<Task>,
-        mut recorded: Recorded,
-    ) -> Result<Update, CrawlError> {
-        let host = task.queued.url.host;
-        self.end_flight(task.queued.url.id);
-        self.release_late(host)?;
-        recorded.rank = self.round_robin.then(|| self.move_to_back(host)).transpose()?;
-        recorded.queued = std::mem::take(&mut self.queued);
+    /// The turn of a URL is over: releases the late URLs for which there is room now.
+    pub(super) fn end_turn(&mut self, row: &UrlRow) -> Result<(), CrawlError> {
+        self.release_late(row.host)?;
+        if self.schedule.takes_turns() {
+            self.move_to_back(row.host)?;
+            self.schedule.end_turn();
+        }
         self.batch += 1;
-        Ok(Update::Recorded(task, recorded, self.counts))
+        Ok(())
     }
 
     /// Records a judged page. Returns how its links are followed.
     pub(super) fn record_judged(
         &mut self,
-        task: &Task,
+        queued: &Queued,
         received: &Received,
         parsed: &Parsed,
         judgement: &Judgement,
         exchange: Option<&warc::Exchange>,
     ) -> Result<FollowLinks, CrawlError> {
-        let row = &task.queued.url;
+        let row = &queued.url;
         let depth = self.urls.depth(row.id)?;
         let action = self.action(row.url.as_str(), depth, judgement)?;
         let capture = exchange.map(|exchange| Capture {
             payload: warc::PayloadDigest::of(&exchange.body).0,
             at: exchange.at,
         });
-        self.write_line(task, depth, received, parsed, &action, exchange)?;
+        self.write_line(queued, depth, received, parsed, &action, exchange)?;
         let (id, extracted) = (judgement.id, &parsed.extracted);
         let (title, needs_scripts) = (extracted.title.as_deref(), extracted.needs_scripts);
         self.state().describe_document(id, title, action.stored, capture, needs_scripts)?;
@@ -240,8 +290,7 @@ impl Recorder {
         let (state, status, at) = (UrlState::Judged, Some(received.status), received.at);
         let outcome = UrlOutcome { state, cause: None, detail: None, status, at };
         self.urls.record_outcome(self.filter.state(), row.id, &outcome)?;
-        self.note_visit(task, received, parsed, judgement)?;
-        self.failures.judged(row.id);
+        self.note_visit(queued, received, parsed, judgement)?;
         tracing::debug!(url = %row.url, number = judgement.id.0, verdict = ?judgement.verdict, "judged");
         match judgement.verdict {
             Verdict::Unique => self.counts.unique += 1,
@@ -304,14 +353,14 @@ impl Recorder {
     /// Writes the line of a judged page, and its exchange.
     fn write_line(
         &mut self,
-        task: &Task,
+        queued: &Queued,
         depth: u32,
         received: &Received,
         parsed: &Parsed,
         action: &Action<'_>,
         exchange: Option<&warc::Exchange>,
     ) -> Result<(), CrawlError> {
-        let row = &task.queued.url;
+        let row = &queued.url;
         let url = row.url.as_str();
         let decision = Decision::new(url, Some(url), action.judgement, action.of.as_deref());
         let warc = match exchange {
@@ -350,18 +399,18 @@ impl Recorder {
         Ok(self.sink.write_page(&line)?)
     }
 
-    fn skip(&mut self, task: &Task, skipped: &Skipped) -> Result<(), CrawlError> {
+    fn skip(&mut self, row: &UrlRow, skipped: &Skipped) -> Result<(), CrawlError> {
         let &Skipped { reason, cause, ref detail, status, .. } = skipped;
         if matches!(reason, Reason::Failure | Reason::Status) {
             self.counts.failed += 1;
         }
-        let row = &task.queued.url;
-        if cause.is_some_and(SkipCause::may_pass) && row.referrer.is_none() {
-            tracing::warn!(url = %row.url, why = detail, status, "seed cannot be reached");
+        if cause.is_some_and(SkipCause::may_pass) {
+            self.note_failure();
+            if row.referrer.is_none() {
+                tracing::warn!(url = %row.url, why = detail, status, "seed cannot be reached");
+            }
         }
-        self.record_skipped(row, skipped)?;
-        self.failures.add(row, reason, cause);
-        Ok(())
+        self.record_skipped(row, skipped)
     }
 
     /// Records that a URL is skipped, and counts it for the report.
@@ -400,22 +449,23 @@ impl Recorder {
 
     /// The budget of the URL's seed is spent: moves it to the next seed that admits it, or skips it; a known page stays known. For a seed
     /// that only its own list admits, the lists would give [`Reason::Scope`], but the spent budget is the cause.
-    pub(super) fn move_to_another_seed(&mut self, task: Arc<Task>) -> Result<Update, CrawlError> {
-        let row = &task.queued.url;
-        if task.queued.visit.is_some() {
+    pub(super) fn move_to_another_seed(&mut self, queued: &Queued) -> Result<(), CrawlError> {
+        let row = &queued.url;
+        if queued.visit.is_some() {
             self.record_known(row)?;
-            return self.finish_url(task, false, false);
+            return self.finish_url(row, false);
         }
-        let reason = match self.admit(&row.url, row.kind, self.urls.depth(row.id)?, None) {
+        let reason = match self.admit(&row.url, row.kind, row.depth, None) {
             Ok(seed) => {
                 self.requeue(row, seed, None)?;
-                return self.finish_url(task, false, false);
+                self.end_flight(row.id);
+                return self.end_turn(row);
             }
             Err(Reason::Scope) => Reason::Budget,
             Err(reason) => reason,
         };
-        self.skip(&task, &Skipped::new(reason, None, None))?;
-        self.finish_url(task, false, false)
+        self.skip(row, &Skipped::new(reason, None, None))?;
+        self.finish_url(row, false)
     }
 
     /// Archives the exchange of a judged page; of a duplicate, with a reference to its match.
@@ -463,11 +513,10 @@ impl Recorder {
     /// Enters the target of a redirect.
     pub(super) fn follow_redirect(
         &mut self,
-        task: &Task,
+        row: &UrlRow,
         status: u16,
         target: &Result<NormalUrl, String>,
     ) -> Result<Skipped, CrawlError> {
-        let row = &task.queued.url;
         let hops = row.hops + 1;
         let detail = match target {
             Ok(target) if *target == row.url => {
@@ -492,11 +541,10 @@ impl Recorder {
     /// Enters the pages and sitemaps that a sitemap lists.
     pub(super) fn follow_sitemap(
         &mut self,
-        task: &Task,
+        row: &UrlRow,
         received: &Received,
         sitemap: &Sitemap,
     ) -> Result<Skipped, CrawlError> {
-        let row = &task.queued.url;
         let found = Found::page(Some(row.id), 0, received.at);
         let mut problems = sitemap.problems.len() + sitemap.more_problems;
         for url in &sitemap.urls {
@@ -570,19 +618,18 @@ impl Recorder {
         };
         let &Found { kind, depth, hops, referrer, at, .. } = found;
         let is_late = found.late && kind == UrlKind::Page && state == UrlState::Queued;
-        let late = is_late.then(|| self.group(url)).transpose()?;
+        let late = is_late.then(|| self.group(url)).transpose()?.map(Late::Pattern);
         let (url, seed) = (url.as_str(), admitted.ok());
         let new = NewUrl { url, host, kind, state, cause, seed, depth, hops, referrer, at };
         let id = self.urls.add(self.filter.state(), &new, late)?;
         if let UrlState::Skipped(reason) = state {
             return Ok(self.builder.skipped(self.filter.state(), (id, url), reason, cause)?);
         }
-        self.counts.queued += 1;
         if is_late {
             self.selection.late_hosts.insert(host);
             return Ok(());
         }
-        self.report_queued(host)
+        self.note_queued(host)
     }
 
     /// A known URL was found again. A shorter path lowers its depth, and queues it if it was too deep. A page whose links are followed
@@ -620,24 +667,14 @@ impl Recorder {
         &mut self,
         row: &UrlRow,
         seed: usize,
-        late: Option<u32>,
+        late: Option<Late>,
     ) -> Result<(), CrawlError> {
         let state = self.filter.state();
         self.urls.requeue(state, row, seed, late)?;
         if let UrlState::Skipped(reason) = row.state {
             self.builder.requeued(state, (row.id, row.url.as_str()), reason)?;
         }
-        self.counts.queued += 1;
-        if late.is_none() { self.report_queued(row.host) } else { Ok(()) }
-    }
-
-    /// Remembers a host of which a URL was queued, for the report to the loop.
-    pub(super) fn report_queued(&mut self, host: HostId) -> Result<(), CrawlError> {
-        let is_reported = self.queued.last().is_some_and(|last| last.id == host);
-        if !is_reported && !self.urls.queue.is_suspended(host) {
-            self.queued.push(self.state().host_by_id(host)?);
-        }
-        Ok(())
+        if late.is_none() { self.note_queued(row.host) } else { Ok(()) }
     }
 
     /// The seed list that admits a known URL: a seed's own list, or any.

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, path::Path};
 
-use super::{Recorder, Tally};
+use super::{Engine, Tally};
 use crate::{
     crawl::{
         directory::{STATE, check_report, open_run},
@@ -20,11 +20,12 @@ use crate::{
     },
 };
 
-impl Recorder {
+impl Engine {
     /// Records how the run ends, and writes the report.
     pub(in crate::crawl) fn finish(&mut self, end: End) -> Result<Report, CrawlError> {
+        self.filter.state().begin()?;
+        self.leave_work(end)?;
         let state = self.filter.state();
-        state.begin()?;
         state.set_json("worked", &self.worked())?;
         state.set_meta("finished", Timestamp::now().0)?;
         let end =
@@ -42,6 +43,26 @@ impl Recorder {
         let report = summarise(state, &self.builder, &self.urls, run(state)?)?;
         report.write(&self.plan.directory)?;
         Ok(report)
+    }
+
+    /// Puts URLs that wait for another attempt back into their queues. If the run ends by itself, hosts that do not answer are left with theirs,
+    /// and the report names them.
+    fn leave_work(&mut self, end: End) -> Result<(), CrawlError> {
+        for (host, url) in self.schedule.take_later() {
+            self.urls.put_back(self.filter.state(), (host, url), true)?;
+        }
+        if !matches!(end, End::Done | End::Open) {
+            return Ok(());
+        }
+        let failing: Vec<_> = self.schedule.failing().map(|(id, health)| (id, *health)).collect();
+        for (host, health) in failing {
+            if self.urls.queue.waiting(host) > 0 {
+                let is_new = !health.had_answered;
+                let cause = if is_new { SuspendCause::Unanswered } else { SuspendCause::Stopped };
+                self.suspend(host, cause(health.failures))?;
+            }
+        }
+        Ok(())
     }
 
     /// Notes the seeds that were not fetched because a budget was spent.
@@ -62,7 +83,7 @@ impl Recorder {
                 if self.state().visit(row.id)?.is_some() || self.urls.queue.is_suspended(row.host) {
                     continue;
                 }
-                let why = self.tried.get(url.origin().as_str()).cloned().unwrap_or_default();
+                let why = self.retries.of(row.id).map(|it| it.why.clone()).unwrap_or_default();
                 seeds.push(UnreachableSeed { url: url.to_string(), why, server_error: false });
             }
             count += 1;
@@ -152,7 +173,8 @@ fn summarise(
         run.suspended.push(SuspendedHost { host: name, why, urls, until });
     }
     let suspended: u64 = run.suspended.iter().map(|host| host.urls).sum();
-    let waiting = [(Reason::Host, suspended), (Reason::Pending, urls.queue.len() - suspended)];
+    let waiting =
+        [(Reason::Host, suspended), (Reason::Pending, urls.open().saturating_sub(suspended))];
     run.counts.skipped.extend(waiting.into_iter().filter(|(_, urls)| *urls > 0));
     Ok(builder.finish(state, run, state.json("keeps")?.unwrap_or_default())?)
 }

@@ -3,19 +3,19 @@
 //! A pass begins with a start of the run, which queues the pages that are due. It lasts until the run ends by itself, so a start after a kill
 //! goes on with what is left. Each page is recorded once: as unchanged, as changed, or not at all if there was no answer; then it stays due.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
-use super::{Outcome, Parsed, Received, Record, Recorder, Skipped, Update};
+use super::Engine;
 use crate::{
     crawl::{
-        frontier::Task,
+        outcome::{Outcome, Parsed, Received, Skipped},
         plan::{CrawlError, Plan},
     },
     filter::{Judgement, Verdict},
     page::Timestamp,
     report::End,
     sink::{ChangeLine, ChangeName, warc},
-    state::{JudgedDocument, Reason, StateError, UrlOutcome, UrlRow, UrlState, Visit},
+    state::{JudgedDocument, Queued, Reason, StateError, UrlOutcome, UrlRow, UrlState, Visit},
 };
 
 /// The name in the state under which the beginning of a pass is kept.
@@ -71,7 +71,7 @@ enum Change<'a> {
     Back,
 }
 
-impl Recorder {
+impl Engine {
     /// Begins a pass, or goes on with one, if pages are to be asked for again: queues those that are due.
     pub(super) fn queue_visits(&mut self) -> Result<(), CrawlError> {
         let Plan { crawl, .. } = &*self.plan;
@@ -115,7 +115,7 @@ impl Recorder {
     /// Notes what is needed to ask for a page again that was just judged.
     pub(super) fn note_visit(
         &self,
-        task: &Task,
+        queued: &Queued,
         received: &Received,
         parsed: &Parsed,
         judgement: &Judgement,
@@ -126,57 +126,50 @@ impl Recorder {
             validators: received.validators.clone(),
             text: parsed.document.sketch().text.digest,
             lost: None,
-            ..task.queued.visit.as_ref().map_or_else(first, |known| known.again(received.at, true))
+            ..queued.visit.as_ref().map_or_else(first, |known| known.again(received.at, true))
         };
-        Ok(self.state().set_visit(task.queued.url.id, &visit)?)
+        Ok(self.state().set_visit(queued.url.id, &visit)?)
     }
 
-    /// Records what became of a known page that was asked for again.
+    /// Records what became of a known page that was asked for again. Returns whether it is another one now.
     pub(super) fn record_visit(
         &mut self,
-        record: Record<Outcome>,
+        queued: &Queued,
+        outcome: Outcome,
+        exchange: Option<&warc::Exchange>,
         visit: &Visit,
-    ) -> Result<Update, CrawlError> {
-        let Record { task, outcome, exchange } = record;
-        let former = self.former(visit)?;
+    ) -> Result<bool, CrawlError> {
+        let (row, former) = (&queued.url, self.former(visit)?);
         let skipped = match outcome {
             Outcome::Page(received, parsed) if parsed.extracted.robots.noindex => {
-                self.follow_unindexed(&task.queued.url, &received, &parsed)?
+                self.follow_unindexed(row, &received, &parsed)?
             }
             Outcome::Page(received, parsed) if is_unchanged(visit, &former, &parsed) => {
                 let known = visit.again(received.at, visit.lost.is_some());
                 let (validators, text) =
                     (received.validators, parsed.document.sketch().text.digest);
-                self.record_unchanged(&task, &former, Visit { validators, text, ..known })?;
+                self.record_unchanged(queued, &former, Visit { validators, text, ..known })?;
                 // As those of a page that was judged so.
-                let row = &task.queued.url;
-                let depth = self.urls.depth(row.id)?;
-                let links = self.action(row.url.as_str(), depth, &former.judgement)?.links;
+                let links = self.action(row.url.as_str(), row.depth, &former.judgement)?.links;
                 self.follow_links(row, &parsed, links, received.at)?;
-                return self.finish_visit(task, false);
+                return self.end_visit(row);
             }
             Outcome::Page(received, parsed) => {
-                self.record_changed(&task, &former, (&received, &parsed), exchange.as_ref())?;
-                return self.finish_url(task, true, false);
+                self.record_changed(queued, &former, (&received, &parsed), exchange)?;
+                return Ok(true);
             }
-            Outcome::Redirect { status, target } => self.follow_redirect(&task, status, &target)?,
+            Outcome::Unchanged(visit, at) => {
+                self.archive(exchange)?;
+                self.record_unchanged(queued, &former, visit.again(at, visit.lost.is_some()))?;
+                return self.end_visit(row);
+            }
+            Outcome::Sitemap(received, sitemap) => self.follow_sitemap(row, &received, &sitemap)?,
+            Outcome::Redirect { status, target } => self.follow_redirect(row, status, &target)?,
             Outcome::Skipped(skipped) => skipped,
         };
-        self.archive(exchange.as_ref())?;
-        self.record_gone(&task, &former, visit, &skipped)?;
-        self.finish_visit(task, skipped.unanswered)
-    }
-
-    /// Records that a known page has not changed, as its server says.
-    pub(super) fn record_same(
-        &mut self,
-        record: Record<(Box<Visit>, Timestamp)>,
-    ) -> Result<Update, CrawlError> {
-        let Record { task, outcome: (visit, at), exchange } = record;
-        let former = self.former(&visit)?;
-        self.archive(exchange.as_ref())?;
-        self.record_unchanged(&task, &former, visit.again(at, visit.lost.is_some()))?;
-        self.finish_visit(task, false)
+        self.archive(exchange)?;
+        self.record_gone(queued, &former, visit, &skipped)?;
+        self.end_visit(row)
     }
 
     /// The known page that is asked for again.
@@ -186,10 +179,10 @@ impl Recorder {
     }
 
     /// A known page was asked for again, and has no new text.
-    fn finish_visit(&mut self, task: Arc<Task>, unanswered: bool) -> Result<Update, CrawlError> {
-        self.record_known(&task.queued.url)?;
+    fn end_visit(&mut self, row: &UrlRow) -> Result<bool, CrawlError> {
+        self.record_known(row)?;
         self.counts.asked_again += 1;
-        self.finish_url(task, false, unanswered)
+        Ok(false)
     }
 
     /// The URL has the page again, or still, that is known of it.
@@ -202,39 +195,39 @@ impl Recorder {
     /// The page has the text that was known. If it had been lost, it is back.
     fn record_unchanged(
         &mut self,
-        task: &Task,
+        queued: &Queued,
         former: &JudgedDocument,
         visit: Visit,
     ) -> Result<(), CrawlError> {
         let is_back = visit.lost.is_some();
         let visit = Visit { lost: None, ..visit };
         if is_back {
-            let seen = (visit.checked, task.queued.url.status);
-            self.write_change(task, former, &visit, seen, &Change::Back)?;
+            let seen = (visit.checked, queued.url.status);
+            self.write_change(queued, former, &visit, seen, &Change::Back)?;
         }
         self.builder.revisited(is_back.then_some(ChangeName::Back));
-        tracing::debug!(url = %task.queued.url.url, is_back, "unchanged");
-        Ok(self.state().set_visit(task.queued.url.id, &visit)?)
+        tracing::debug!(url = %queued.url.url, is_back, "unchanged");
+        Ok(self.state().set_visit(queued.url.id, &visit)?)
     }
 
     /// The page has another text: it is judged and stored again, in place of its former version.
     fn record_changed(
         &mut self,
-        task: &Task,
+        queued: &Queued,
         former: &JudgedDocument,
         (received, parsed): (&Received, &Parsed),
         exchange: Option<&warc::Exchange>,
     ) -> Result<(), CrawlError> {
-        let row = &task.queued.url;
+        let row = &queued.url;
         if former.judgement.verdict == Verdict::Unique {
             self.filter.release(former.judgement.id)?;
         }
         let judgement = self.judge(&parsed.document)?;
-        let links = self.record_judged(task, received, parsed, &judgement, exchange)?;
+        let links = self.record_judged(queued, received, parsed, &judgement, exchange)?;
         let missing = StateError::Damaged("a page that was judged has no visit");
         let visit = self.state().visit(row.id)?.ok_or(missing)?;
         let seen = (received.at, Some(received.status));
-        self.write_change(task, former, &visit, seen, &Change::Text(&judgement))?;
+        self.write_change(queued, former, &visit, seen, &Change::Text(&judgement))?;
         self.builder.revisited(Some(ChangeName::Text));
         self.follow_links(row, parsed, links, received.at)
     }
@@ -242,7 +235,7 @@ impl Recorder {
     /// There is no page any more, unless a failure may pass: then nothing is known, and the page stays due. What was stored stays.
     fn record_gone(
         &mut self,
-        task: &Task,
+        queued: &Queued,
         former: &JudgedDocument,
         visit: &Visit,
         skipped: &Skipped,
@@ -252,23 +245,23 @@ impl Recorder {
         let visit = Visit { lost: Some(reason), ..visit.again(at, is_new) };
         if is_new {
             let change = Change::Gone(skipped, reason);
-            self.write_change(task, former, &visit, (at, skipped.status), &change)?;
+            self.write_change(queued, former, &visit, (at, skipped.status), &change)?;
         }
         self.builder.revisited(is_new.then_some(ChangeName::Gone));
-        Ok(self.state().set_visit(task.queued.url.id, &visit)?)
+        Ok(self.state().set_visit(queued.url.id, &visit)?)
     }
 
     /// Writes the line of a change that was seen at this time, with this status.
     fn write_change(
         &mut self,
-        task: &Task,
+        queued: &Queued,
         former: &JudgedDocument,
         visit: &Visit,
         (at, status): (Timestamp, Option<u16>),
         change: &Change<'_>,
     ) -> Result<(), CrawlError> {
-        let known = task.queued.visit.as_ref();
-        let url = task.queued.url.url.as_str();
+        let known = queued.visit.as_ref();
+        let url = queued.url.url.as_str();
         let before = former.judgement.facts.fingerprint;
         // As of a page that is back.
         let mut line = ChangeLine {

@@ -1,24 +1,21 @@
-//! Connects the learner to the recorder: defers, postpones and releases URLs by what was learnt.
+//! Connects the learner to the engine: defers, postpones and releases URLs by what was learnt.
 
-use std::{
-    collections::{BTreeMap, BTreeSet, HashSet, btree_map::Entry},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, BTreeSet, HashSet, btree_map::Entry};
 
 use url::Url;
 
-use super::{Parsed, Recorder, Skipped, Update, in_flight::InFlight};
+use super::{Engine, in_flight::InFlight};
 use crate::{
     crawl::{
-        frontier::{Recorded, Task},
         learnt,
+        outcome::{Parsed, Skipped},
         plan::{CrawlError, Plan},
     },
     filter::{Judgement, Kind},
     learn::{DeferReason, Estimate, Learner, LearntRule, Page, Placement, Yielded, link_lines},
     page::NormalUrl,
     report::{DeferredUrls, Learnt, RuleReport},
-    state::{HostId, Reason, UrlId, UrlKind, UrlRow, UrlState},
+    state::{HostId, Late, Queued, Reason, UrlId, UrlKind, UrlRow, UrlState},
 };
 
 /// Deferred URLs are looked at again after this many pages, if more of their site is wanted.
@@ -84,7 +81,7 @@ impl UrlSelection {
     }
 }
 
-impl Recorder {
+impl Engine {
     /// Learns from a page that was judged, or from a response without a text.
     pub(super) fn learn(
         &mut self,
@@ -236,34 +233,37 @@ impl Recorder {
         Ok(self.selection.learner.decide(url.as_url(), url.site()))
     }
 
-    /// If a URL is not worth a request now, records that.
-    pub(super) fn defer_or_postpone(
-        &mut self,
-        task: &Arc<Task>,
-    ) -> Result<Option<Update>, CrawlError> {
-        let row = &task.queued.url;
+    /// Whether a URL is not worth a request now. If it is not, that is recorded.
+    pub(super) fn is_put_off(&mut self, queued: &Queued) -> Result<bool, CrawlError> {
+        let row = &queued.url;
         // Seeds are always fetched, and late URLs that were released are not late again.
-        let is_exempt = row.kind != UrlKind::Page || self.never_defers(row.seed);
-        if !self.selection.learns || is_exempt || self.urls.depth(row.id)? == 0 {
-            return Ok(None);
+        let is_exempt = row.kind != UrlKind::Page
+            || row.depth == 0
+            || queued.visit.is_some()
+            || self.never_defers(row.seed);
+        if !self.selection.learns || is_exempt || self.retries.of(row.id).is_some() {
+            return Ok(false);
         }
-        let is_released = self.selection.released.remove(&row.id);
+        let is_released = self.selection.released.contains(&row.id);
         match self.decide(&row.url)? {
             Placement::Deferred(by, why) => {
                 self.record_deferred(row, by, why)?;
-                return self.finish_url(Arc::clone(task), false, false).map(Some);
+                self.finish_url(row, false)?;
+                return Ok(true);
             }
             Placement::Late(group) if !is_released => {
-                self.urls.put(self.filter.state(), row.host, row.id, Some(group))?;
+                let late = Some(Late::Pattern(group));
+                self.urls.put(self.filter.state(), row.host, row.id, late)?;
             }
             Placement::Late(_) | Placement::Now => {
                 if !self.waits(row)? {
-                    return Ok(None);
+                    return Ok(false);
                 }
             }
         }
-        self.urls.queue.remove(row.host, task.queued.seq);
-        self.end_task(Arc::clone(task), Recorded::default()).map(Some)
+        self.end_flight(row.id);
+        self.end_turn(row)?;
+        Ok(true)
     }
 
     /// Lets a URL wait if another one of the same page, by the rules, is in flight. Otherwise this one is from now on.
@@ -271,15 +271,17 @@ impl Recorder {
         let reduced = self.selection.learner.reduced(row.url.as_url(), row.url.site());
         let waits = !self.selection.in_flight.start(row.host, row.id, reduced);
         if waits {
-            self.urls.wait(row.host, row.id, reduced.number)?;
+            let late = Some(Late::Page(reduced.number));
+            self.urls.put(self.filter.state(), row.host, row.id, late)?;
         }
         Ok(waits)
     }
 
     /// A URL is not in flight any more: those that waited for it may be requested.
     pub(super) fn end_flight(&mut self, url: UrlId) {
+        self.selection.released.remove(&url);
         if let Some((host, number)) = self.selection.in_flight.end(url) {
-            self.urls.end_wait(host, number);
+            self.urls.queue.merge_late(host, Late::Page(number), Late::Waited);
         }
     }
 
@@ -312,7 +314,7 @@ impl Recorder {
         while let Some(host) = self.selection.late_hosts.pop_first() {
             self.release_late_of_host(host)?;
         }
-        if self.selection.pages >= CHECK_INTERVAL || self.urls.queue.len() <= 1 {
+        if self.selection.pages >= CHECK_INTERVAL || self.urls.open() <= 1 {
             self.selection.pages = 0;
             self.review_deferred()?;
         }
@@ -320,28 +322,29 @@ impl Recorder {
     }
 
     fn release_late_of_host(&mut self, host: HostId) -> Result<(), CrawlError> {
-        while self.urls.queue.has_fewer(host, self.selection.width) {
+        let in_flight = self.schedule.tasks_of(host);
+        while self.urls.queue.waiting(host) + in_flight < self.selection.width {
             let Some((id, group, estimate)) = self.next_late(host)? else { break };
             let Some(row) = self.state().url_by_id(id)? else { continue };
             let placement = self.decide(&row.url)?;
             match placement {
                 Placement::Deferred(by, why) if !self.never_defers(row.seed) => {
-                    self.counts.queued = self.counts.queued.saturating_sub(1);
                     self.record_deferred(&row, by, why)?;
                 }
                 // What is known of it has changed: others come first.
                 Placement::Late(now)
-                    if now != group
+                    if Late::Pattern(now) != group
                         && self.selection.learner.estimated_yield(row.url.site(), now)
                             < estimate * 0.9 =>
                 {
-                    self.urls.put(self.filter.state(), host, id, Some(now))?;
+                    let late = Some(Late::Pattern(now));
+                    self.urls.put(self.filter.state(), host, id, late)?;
                 }
                 Placement::Late(_) | Placement::Now | Placement::Deferred(..) => {
                     if !self.waits(&row)? {
                         self.urls.put(self.filter.state(), host, id, None)?;
                         self.selection.released.insert(id);
-                        self.report_queued(host)?;
+                        self.note_queued(host)?;
                     }
                 }
             }
@@ -350,14 +353,16 @@ impl Recorder {
     }
 
     /// Takes out the late URL that promises most.
-    fn next_late(&mut self, host: HostId) -> Result<Option<(UrlId, u32, f32)>, CrawlError> {
+    fn next_late(&mut self, host: HostId) -> Result<Option<(UrlId, Late, f32)>, CrawlError> {
         let Some((_, first)) = self.urls.queue.late_groups(host).next() else { return Ok(None) };
         let Some(row) = self.state().url_by_id(first)? else { return Ok(None) };
         let learner = &self.selection.learner;
-        let estimate = |group| learner.estimated_yield(row.url.site(), group);
-        let in_flight = &self.selection.in_flight;
-        let groups =
-            self.urls.queue.late_groups(host).filter(|(group, _)| !in_flight.has(host, *group));
+        let estimate = |group| match group {
+            Late::Pattern(number) => learner.estimated_yield(row.url.site(), number),
+            Late::Waited | Late::Page(_) => learner.estimated_yield(row.url.site(), 0),
+        };
+        let is_open = |group| !matches!(group, Late::Page(_));
+        let groups = self.urls.queue.late_groups(host).filter(|(group, _)| is_open(*group));
         let groups = groups.map(|(group, id)| (estimate(group), group, id));
         let best = groups.max_by(|a, b| a.0.total_cmp(&b.0).then(b.2.cmp(&a.2)));
         let Some((estimate, group, _)) = best else { return Ok(None) };
@@ -426,7 +431,7 @@ impl Recorder {
             let rows = self.state().deferred_urls(review.next, DEFERRED_AT_ONCE)?;
             self.requeue_wanted(&rows, review.sites.as_ref())?;
             self.selection.review = review.after(rows.last().map(|row| row.id), rows.len());
-            if self.urls.queue.len() > 1 {
+            if self.urls.open() > 1 {
                 return Ok(());
             }
         }
@@ -457,7 +462,7 @@ impl Recorder {
                 Placement::Now => self.group(&row.url)?,
             };
             if let Ok(seed) = self.admit(&row.url, row.kind, row.depth, None) {
-                self.requeue(row, seed, Some(group))?;
+                self.requeue(row, seed, Some(Late::Pattern(group)))?;
                 hosts.insert(row.host);
             }
         }

@@ -1,4 +1,4 @@
-//! Which hosts share a pace, and the hosts that wait for it. Pure, like the frontier.
+//! Which hosts share a pace, and the hosts that wait for it. Pure, like the schedule.
 //!
 //! As long as the address of a host is not known, it may be any address of its site: its requests keep the delay from those of the whole
 //! site, but hold up nothing while they last.

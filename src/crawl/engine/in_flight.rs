@@ -37,7 +37,10 @@ impl InFlight {
         self.pages.remove(&place);
         Some(place)
     }
+}
 
+#[cfg(test)]
+impl InFlight {
     /// Whether a page of this host is in flight.
     pub(super) fn has(&self, host: HostId, number: u32) -> bool {
         self.pages.contains_key(&(host, number))

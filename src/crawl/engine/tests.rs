@@ -15,9 +15,13 @@ use url::Url;
 
 use super::*;
 use crate::{
-    crawl::scope::{Reach, Seed},
+    crawl::{
+        outcome::{Fetched, Outcome, Parsed, Received},
+        schedule::Task,
+        scope::{Reach, Seed},
+    },
     extract::Extractor,
-    page::Page,
+    page::{NormalUrl, Page, Validators},
     report::End,
     state::Queued,
 };
@@ -94,29 +98,15 @@ fn task(queued: Queued) -> Arc<Task> {
 }
 
 /// Records pages until `goes_on` says no. Prints what each costs.
-fn crawl(
-    recorder: &mut Recorder,
-    web: &mut Web,
-    what: &str,
-    new: u64,
-    goes_on: impl Fn(&Web) -> bool,
-) {
-    let documents = recorder.filter.documents();
-    let (before, stored, mut pages, mut seconds) = (written(), size(recorder), 0, 0.0);
+fn crawl(engine: &mut Engine, web: &mut Web, what: &str, new: u64, goes_on: impl Fn(&Web) -> bool) {
+    let documents = engine.filter.documents();
+    let (before, stored, mut pages, mut seconds) = (written(), size(engine), 0, 0.0);
     let mut waiting = VecDeque::new();
     while goes_on(web) {
         if waiting.is_empty() {
-            let evicted = Vec::new();
-            let Loaded::Hosts(hosts) =
-                recorder.load(Query::Hosts { evicted, limit: 5_000 }).unwrap()
-            else {
-                unreachable!()
-            };
-            for host in hosts {
-                let query = Query::Urls { host: host.id, after: 0, limit: 1 };
-                let Loaded::Urls(_, urls) = recorder.load(query).unwrap() else { unreachable!() };
-                recorder.move_to_back(host.id).unwrap();
-                waiting.extend(urls);
+            for host in engine.urls.queue.rotation().take(5_000).collect::<Vec<_>>() {
+                waiting.extend(engine.urls.take(engine.filter.state(), host).unwrap());
+                engine.move_to_back(host).unwrap();
             }
         }
         let queued = waiting.pop_front().expect("there are always new URLs");
@@ -130,20 +120,20 @@ fn crawl(
             share: None,
         };
         let outcome = Outcome::Page(received, Box::new(parsed));
-        let record = Record { task: task(queued), outcome, exchange: None };
+        let fetched = Fetched { task: task(queued), outcome, exchange: None };
         let began = cpu();
-        recorder.begin_batch().unwrap();
-        recorder.record(record).unwrap();
-        if recorder.batch >= BATCH {
-            recorder.commit().unwrap();
+        engine.begin_batch().unwrap();
+        engine.record_fetched(fetched).unwrap();
+        if engine.batch >= BATCH {
+            engine.commit().unwrap();
         }
         seconds += cpu() - began;
         pages += 1;
     }
     let began = cpu();
-    recorder.commit().unwrap();
+    engine.commit().unwrap();
     seconds += cpu() - began;
-    let (written, grown) = (written() - before, size(recorder) - stored);
+    let (written, grown) = (written() - before, size(engine) - stored);
     eprintln!(
         "{what}: {pages} pages, {} URLs known, {:.0} links a second of CPU time, {:.0} us a page, {} bytes written a page, {:.1} times what is stored, {} bytes of memory",
         web.known,
@@ -156,8 +146,8 @@ fn crawl(
 }
 
 /// Bytes of the run directory.
-fn size(recorder: &Recorder) -> u64 {
-    let files = fs::read_dir(&recorder.plan.directory).unwrap();
+fn size(engine: &Engine) -> u64 {
+    let files = fs::read_dir(&engine.plan.directory).unwrap();
     let files = files.map(|file| file.unwrap());
     let files = files.filter(|file| !file.file_name().to_string_lossy().ends_with("-wal"));
     files.map(|file| file.metadata().unwrap().len()).sum()
@@ -174,30 +164,30 @@ fn many_known_urls() {
     let mut plan = Plan::new("scale", directory.path().join("run"), vec![seed]);
     (plan.crawl.max_depth, plan.crawl.max_pages) = (u32::MAX, u64::MAX);
     let plan = Arc::new(plan);
-    let (mut recorder, _) = Recorder::start(Arc::clone(&plan), drop).unwrap();
+    let mut engine = Engine::start(Arc::clone(&plan), drop).unwrap();
     let mut web = Web { hosts: (urls / 100).max(1), known: 1, fetched: 0 };
     eprintln!("at start: {} bytes of memory", of_process("status", "VmRSS:", 1024));
-    crawl(&mut recorder, &mut web, "first half, all links new", LINKS, |web| web.known < urls / 2);
-    crawl(&mut recorder, &mut web, "second half, all links new", LINKS, |web| web.known < urls);
+    crawl(&mut engine, &mut web, "first half, all links new", LINKS, |web| web.known < urls / 2);
+    crawl(&mut engine, &mut web, "second half, all links new", LINKS, |web| web.known < urls);
     let end = web.fetched + LATER;
-    crawl(&mut recorder, &mut web, "ten links new", 10, |web| web.fetched < end);
-    crawl(&mut recorder, &mut web, "no link new", 0, |web| web.fetched < end + LATER);
+    crawl(&mut engine, &mut web, "ten links new", 10, |web| web.fetched < end);
+    crawl(&mut engine, &mut web, "no link new", 0, |web| web.fetched < end + LATER);
     eprintln!("{:.0} bytes a URL in the state", state_size(&plan) as f64 / web.known as f64);
     let (began, clock) = (cpu(), Clock::now());
-    recorder.finish(End::Interrupted).unwrap();
-    drop(recorder);
+    engine.finish(End::Interrupted).unwrap();
+    drop(engine);
     eprintln!(
         "stopped in {:.2} s of CPU time, {:.2} s",
         cpu() - began,
         clock.elapsed().as_secs_f64()
     );
     let (began, clock) = (cpu(), Clock::now());
-    let (recorder, _) = Recorder::start(plan, drop).unwrap();
+    let engine = Engine::start(plan, drop).unwrap();
     eprintln!(
         "started in {:.2} s of CPU time, {:.2} s, {} URLs wait, {} bytes of memory",
         cpu() - began,
         clock.elapsed().as_secs_f64(),
-        recorder.urls.queue.len(),
+        engine.urls.open(),
         of_process("status", "VmRSS:", 1024)
     );
 }

@@ -1,0 +1,487 @@
+//! The engine: owns the schedule, the filter, the state and the outputs, on one thread.
+//!
+//! ```text
+//!            ┌── spawns ──► worker (a task per request): fetch a robots.txt; fetch and parse a page (on the pool)
+//!  engine ───┤                │
+//!   schedule │ ◄── Event ─────┘
+//!   filter, state, outputs
+//! ```
+//!
+//! It starts what the schedule says, and records what the workers report, in order of arrival. It is the only part that commits: the verdict,
+//! row, fingerprint and links of a page are one transaction, together with those of the other URLs of its batch and with the lengths of the
+//! output files. These are synced before, and cut to these lengths when the run continues. So nothing is lost or doubled, whenever the
+//! process ends. The run ends when the schedule has nothing left, or nothing that is waited for, and nothing runs.
+
+mod in_flight;
+mod learn;
+mod record;
+mod report;
+mod retry;
+mod revisit;
+mod start;
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    env, process,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use serde::{Deserialize, Serialize};
+use tokio::{
+    sync::mpsc,
+    task::JoinSet,
+    time::{self, sleep_until},
+};
+
+use super::{
+    Control, Progress, Waits,
+    against::Others,
+    directory::keep_marks,
+    outcome::Event,
+    plan::{CrawlError, Plan},
+    politeness::RequestEnd,
+    robots::VALID,
+    schedule::{Idle, Schedule, Start, Step, Wait},
+    scope::Scope,
+    worker::Worker,
+};
+use crate::{
+    index::Audit,
+    page::{Timestamp, UrlOptions},
+    report::{Builder, End},
+    sink::Outputs,
+    state::{DurableFilter, HostId, Queued, RobotsRow, State, SuspendCause, UrlLog},
+};
+
+use learn::UrlSelection;
+use record::Sitemaps;
+pub use report::{Standing, report, standing};
+use retry::Retries;
+
+/// A batch is committed after this many URLs, or after this time. The first batch after a start gets less time, and each one twice as
+/// much as the one before: so even a process that is killed again and again makes progress.
+const BATCH: u32 = 100;
+const BATCH_TIME: Duration = Duration::from_secs(1);
+const FIRST_BATCH_TIME: Duration = Duration::from_millis(10);
+
+/// Capacity of the channel from the workers.
+const CHANNEL: usize = 256;
+
+/// How long requests in flight may take to finish when the run is stopped.
+const STOP_TIME: Duration = Duration::from_secs(5);
+
+/// The shortest time between two reports of the progress, and the longest while the run waits.
+const PUBLISH_EVERY: Duration = Duration::from_millis(100);
+const PUBLISH_WAIT: Duration = Duration::from_secs(1);
+
+/// The counts of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tally {
+    /// Pages received with status 2xx.
+    pub fetched: u64,
+    /// Unique pages.
+    pub unique: u64,
+    /// Exact duplicates: pages with the body or text of a unique one.
+    pub exact: u64,
+    /// Near duplicates.
+    pub near: u64,
+    /// URLs that could not be fetched, or whose status was not 2xx.
+    pub failed: u64,
+    /// Queued URLs.
+    pub queued: u64,
+    /// How often a known page was asked for again and had no new text.
+    pub asked_again: u64,
+}
+
+/// The engine; see the [module](self).
+pub(super) struct Engine {
+    plan: Arc<Plan>,
+    scope: Scope,
+    schedule: Schedule,
+    /// The filter, in whose state and transactions everything else is kept too.
+    filter: DurableFilter,
+    sink: Outputs,
+    /// The known URLs and the queue.
+    urls: UrlLog,
+    url_options: UrlOptions,
+    counts: Tally,
+    /// Pages fetched for each seed.
+    spent: Vec<u64>,
+    sitemaps: Sitemaps,
+    /// URLs of the batch.
+    batch: u32,
+    retries: Retries,
+    /// When the batch is to be committed, if one has begun.
+    deadline: Option<Instant>,
+    batch_time: Duration,
+    started: std::time::Instant,
+    /// What the indexes of earlier starts counted.
+    audited: Audit,
+    /// Seconds that earlier starts of the run have worked.
+    worked: f64,
+    /// Counts for the report.
+    builder: Builder,
+    /// Whether it is recorded how this start judges.
+    has_judged: bool,
+    /// Other runs whose pages count as seen.
+    others: Others,
+    selection: UrlSelection,
+    /// What was logged of the network and of this machine.
+    is_out: bool,
+    is_short: bool,
+}
+
+/// The workers, and their reports.
+struct Workers {
+    worker: Arc<Worker>,
+    tasks: JoinSet<()>,
+    events: mpsc::Receiver<Event>,
+}
+
+impl Workers {
+    fn new(plan: &Plan, filter: &DurableFilter) -> Result<Self, CrawlError> {
+        let (sender, events) = mpsc::channel(CHANNEL);
+        let worker = Arc::new(Worker::new(plan, filter.documents(), sender)?);
+        Ok(Self { worker, tasks: JoinSet::new(), events })
+    }
+
+    fn are_done(&self) -> bool {
+        self.tasks.is_empty() && self.events.is_empty()
+    }
+}
+
+/// The time by the clock of the runtime, which tests turn.
+fn now() -> Instant {
+    time::Instant::now().into_std()
+}
+
+impl Engine {
+    /// Runs until nothing is left to fetch, a budget is spent, or the run is stopped and everything that ran has finished.
+    pub(super) async fn run(&mut self, control: &Control) -> Result<End, CrawlError> {
+        let mut workers = Workers::new(&self.plan, &self.filter)?;
+        let (mut stop_by, mut publish_at) = (None, now());
+        let concurrency = self.plan.crawl.concurrency.get();
+        loop {
+            let stopping = control.stop.is_cancelled();
+            let idle =
+                if stopping { Idle::Done } else { self.start_requests(&mut workers, concurrency)? };
+            if stopping {
+                stop_by.get_or_insert_with(|| now() + STOP_TIME);
+            }
+            let published = self.publish(control, idle, &mut publish_at);
+            if idle == Idle::Done && workers.are_done() {
+                break;
+            }
+            let due = match idle {
+                Idle::Until(instant) => Some(instant),
+                Idle::Blocked | Idle::Done => None,
+            };
+            let wake_at = [due, published, stop_by, self.deadline].into_iter().flatten().min();
+            let timer = async {
+                match wake_at {
+                    Some(instant) => sleep_until(instant.into()).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                Some(event) = workers.events.recv() => self.handle(event)?,
+                Some(ended) = workers.tasks.join_next() => {
+                    if let Err(error) = ended && !error.is_cancelled() {
+                        tracing::error!(%error, "a worker did not finish: the run stops");
+                        control.stop.cancel();
+                    }
+                }
+                () = control.stop.cancelled(), if !stopping => {}
+                () = timer => if stop_by.is_some_and(|at| at <= now()) {
+                    // Their URLs stay queued.
+                    workers.tasks.abort_all();
+                }
+            }
+            if self.batch >= BATCH || self.deadline.is_some_and(|end| end <= now()) {
+                self.commit()?;
+            }
+        }
+        self.keep_all_learnt()?;
+        self.commit()?;
+        Ok(self.end(control))
+    }
+
+    /// How the run has ended.
+    fn end(&self, control: &Control) -> End {
+        if control.stop.is_cancelled() {
+            End::Interrupted
+        } else if self.schedule.is_out() && self.urls.open() > 0 {
+            End::Open
+        } else if self.schedule.is_budget_spent() && self.urls.open() > 0 {
+            End::Budget
+        } else {
+            End::Done
+        }
+    }
+
+    /// Starts everything that may be started now. Returns how long nothing more can be done.
+    fn start_requests(
+        &mut self,
+        workers: &mut Workers,
+        concurrency: usize,
+    ) -> Result<Idle, CrawlError> {
+        while self.schedule.in_flight() < concurrency {
+            match self.schedule.next(now()) {
+                Step::Ask(host) => self.ask(host, workers)?,
+                Step::Load => self.load()?,
+                Step::Evicted(host) => {
+                    self.move_to_back(host)?;
+                    self.urls.queue.put_back(host);
+                }
+                Step::Due(host, url) => {
+                    self.urls.put_back(self.filter.state(), (host, url), true)?;
+                    self.note_queued(host)?;
+                }
+                Step::Idle(idle) => return Ok(idle),
+            }
+        }
+        Ok(Idle::Blocked)
+    }
+
+    /// Gives the schedule another host.
+    fn load(&mut self) -> Result<(), CrawlError> {
+        let host = if self.schedule.takes_turns() {
+            let at = now();
+            self.urls.queue.rotation().find(|host| !self.schedule.is_passed_over(*host, at))
+        } else {
+            self.urls.queue.next_host()
+        };
+        match host {
+            Some(host) => self.schedule.add(&self.state().host_by_id(host)?, now()),
+            None => self.schedule.no_more_hosts(),
+        }
+        Ok(())
+    }
+
+    /// Starts the next request of a host.
+    fn ask(&mut self, host: HostId, workers: &mut Workers) -> Result<(), CrawlError> {
+        self.begin_batch()?;
+        let at = now();
+        while let Some(queued) = self.urls.take(self.filter.state(), host)? {
+            self.schedule.set_has_urls(host, self.urls.queue.waiting(host) > 0);
+            let due = self.retries.of(queued.url.id).and_then(|attempts| attempts.due);
+            if let Some(due) = due.filter(|due| *due > at) {
+                self.schedule.wait_until(host, due);
+                return self.put_back(&queued, true);
+            }
+            if !self.is_put_off(&queued)? {
+                match self.schedule.start(queued, at) {
+                    Start::Fetch(task) => {
+                        let worker = Arc::clone(&workers.worker);
+                        workers.tasks.spawn(worker.fetch(Arc::new(task)));
+                        return Ok(());
+                    }
+                    Start::Robots(task) => {
+                        let known = if task.request.is_redirected() {
+                            None
+                        } else {
+                            self.state().robots(&task.root_url())?.filter(is_valid)
+                        };
+                        let worker = Arc::clone(&workers.worker);
+                        workers.tasks.spawn(worker.fetch_robots(Arc::new(task), known));
+                        return Ok(());
+                    }
+                    Start::Wait(queued) => return self.put_back(&queued, true),
+                    Start::OverBudget(queued) => self.move_to_another_seed(&queued)?,
+                }
+            }
+            if self.schedule.takes_turns() {
+                return Ok(());
+            }
+            if self.batch >= BATCH {
+                self.commit()?;
+                self.begin_batch()?;
+            }
+        }
+        self.schedule.set_has_urls(host, false);
+        if self.schedule.takes_turns() {
+            self.schedule.end_turn();
+        }
+        Ok(())
+    }
+
+    /// Puts a URL back into the queue of its host, at its beginning or at its end.
+    fn put_back(&mut self, queued: &Queued, is_first: bool) -> Result<(), CrawlError> {
+        let row = &queued.url;
+        self.urls.put_back(self.filter.state(), (row.host, row.id), is_first)?;
+        self.note_queued(row.host)
+    }
+
+    /// Tells the schedule that a URL of a host is queued.
+    fn note_queued(&mut self, host: HostId) -> Result<(), CrawlError> {
+        if !self.urls.queue.is_suspended(host) && self.schedule.queued(host, now()) {
+            self.schedule.add(&self.state().host_by_id(host)?, now());
+        }
+        Ok(())
+    }
+
+    fn handle(&mut self, event: Event) -> Result<(), CrawlError> {
+        self.begin_batch()?;
+        match event {
+            Event::Responded(id, end) => {
+                if end == RequestEnd::Local && !std::mem::replace(&mut self.is_short, true) {
+                    tracing::warn!(
+                        "no file descriptors, ports or memory left: the run pauses and goes on with fewer requests"
+                    );
+                }
+                match self.schedule.responded(id, end, now()) {
+                    Some((host, cause)) => self.suspend(host, cause),
+                    None => Ok(()),
+                }
+            }
+            Event::Fetched(fetched) => self.record_fetched(*fetched),
+            Event::Robots(task, outcome, exchange) => {
+                self.record_robots(&task, outcome, exchange.as_ref())
+            }
+        }
+    }
+
+    /// Makes no more requests to a host, unless the cause ceases: its URLs stay queued.
+    fn suspend(&mut self, host: HostId, cause: SuspendCause) -> Result<(), CrawlError> {
+        let pause = match cause {
+            SuspendCause::CrawlDelay(_) => VALID,
+            SuspendCause::RetryAfter(pause) => pause,
+            // Every start asks it again.
+            SuspendCause::Unanswered(_) | SuspendCause::Stopped(_) => Duration::ZERO,
+        };
+        tracing::warn!(host = self.state().host_by_id(host)?.name, %cause, "host suspended");
+        self.schedule.remove(host);
+        let until = Timestamp::now() + pause;
+        Ok(self.urls.suspend_host(self.filter.state(), host, cause, until)?)
+    }
+
+    /// Publishes the progress. If that is due later, returns when.
+    fn publish(
+        &mut self,
+        control: &Control,
+        idle: Idle,
+        publish_at: &mut Instant,
+    ) -> Option<Instant> {
+        let (now, is_out) = (now(), self.schedule.is_out());
+        match (std::mem::replace(&mut self.is_out, is_out), is_out) {
+            (false, true) => {
+                tracing::warn!("no host answers any more: the run pauses until one does");
+            }
+            (true, false) => tracing::warn!("the pause has ended"),
+            _ => {}
+        }
+        let progress = control.progress.as_ref()?;
+        let waits = matches!(idle, Idle::Until(_)) && self.schedule.in_flight() == 0;
+        if now < *publish_at {
+            return Some(*publish_at);
+        }
+        *publish_at = now + PUBLISH_EVERY;
+        self.counts.queued = self.urls.open();
+        let current = Progress {
+            counts: self.counts,
+            active_hosts: self.schedule.active_hosts(),
+            in_flight: self.schedule.in_flight(),
+            waits: if waits {
+                self.schedule.wait().and_then(|wait| waits_for(wait, now))
+            } else {
+                None
+            },
+            restored: None,
+        };
+        progress.send_if_modified(|known| {
+            let is_new = *known != current;
+            *known = current;
+            is_new
+        });
+        current.waits.map(|_| now + PUBLISH_WAIT)
+    }
+
+    /// Begins a batch, unless one has begun.
+    fn begin_batch(&mut self) -> Result<(), CrawlError> {
+        if self.deadline.is_none() {
+            self.filter.begin()?;
+            self.deadline = Some(now() + self.batch_time);
+            self.batch_time = (self.batch_time * 2).min(BATCH_TIME);
+        }
+        Ok(())
+    }
+
+    /// Moves a host to the end of the rotation. The order of the next start depends on it only if hosts are asked one after the other.
+    fn move_to_back(&mut self, host: HostId) -> Result<(), CrawlError> {
+        Ok(self.urls.move_to_back(self.filter.state(), host, self.schedule.takes_turns())?)
+    }
+
+    /// Makes the batch durable: first the outputs, then the state, which records their lengths.
+    fn commit(&mut self) -> Result<(), CrawlError> {
+        if self.deadline.take().is_none() {
+            return Ok(());
+        }
+        die_if_asked("begun");
+        let marks = self.sink.sync()?;
+        let checksums = self.sink.take_checksums();
+        die_if_asked("outputs synced");
+        keep_marks(self.state(), &marks, &checksums)?;
+        self.state().set_json("audit", &(self.audited + self.filter.audit()))?;
+        self.counts.queued = self.urls.open();
+        self.state().set_json("counts", &self.counts)?;
+        self.state().set_json("spent", &self.spent)?;
+        self.state().set_json("worked", &self.worked())?;
+        self.keep_learnt()?;
+        let state = self.filter.state();
+        if self.builder.is_due(self.filter.engine.position().next) {
+            self.builder.catch_up(state)?;
+        }
+        self.builder.save(state)?;
+        self.urls.commit(self.filter.state())?;
+        die_if_asked("state written");
+        self.filter.commit()?;
+        die_if_asked("state committed");
+        self.sink.committed()?;
+        self.batch = 0;
+        Ok(())
+    }
+
+    fn state(&self) -> &State {
+        self.filter.state()
+    }
+
+    /// Seconds that the run has worked, over all its starts.
+    fn worked(&self) -> f64 {
+        self.worked + self.started.elapsed().as_secs_f64()
+    }
+}
+
+/// Whether the robots.txt that was received last still holds.
+fn is_valid(robots: &RobotsRow) -> bool {
+    robots.at + VALID > Timestamp::now()
+}
+
+/// What the progress says of a wait.
+fn waits_for(wait: Wait, now: Instant) -> Option<Waits> {
+    let left = |until: Instant| Duration::from_secs(until.saturating_duration_since(now).as_secs());
+    match wait {
+        Wait::Outage { until } => Some(Waits::Outage { left: left(until) }),
+        Wait::Hosts { hosts, until } => Some(Waits::Hosts { hosts, left: left(until) }),
+        Wait::Attempts { urls } => Some(Waits::Retries { urls }),
+        Wait::Pace => None,
+    }
+}
+
+/// For tests of the program as a whole: ends the process at once if the environment names this step of a commit, the fifth time it is reached.
+fn die_if_asked(step: &str) {
+    static REACHED: AtomicU32 = AtomicU32::new(0);
+    if cfg!(debug_assertions)
+        && env::var("PAGESIEVE_DIE_AT").is_ok_and(|name| name == step)
+        && REACHED.fetch_add(1, Ordering::Relaxed) == 4
+    {
+        process::abort();
+    }
+}
