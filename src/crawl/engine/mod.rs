@@ -32,7 +32,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde::{Deserialize, Serialize};
 use tokio::{
     sync::mpsc,
     task::JoinSet,
@@ -40,8 +39,8 @@ use tokio::{
 };
 
 use super::{
-    Control, Progress, Waits,
     against::Others,
+    control::{Control, Progress, Tally, Waits},
     directory::keep_marks,
     outcome::Event,
     plan::{CrawlError, Plan},
@@ -79,26 +78,6 @@ const STOP_TIME: Duration = Duration::from_secs(5);
 /// The shortest time between two reports of the progress, and the longest while the run waits.
 const PUBLISH_EVERY: Duration = Duration::from_millis(100);
 const PUBLISH_WAIT: Duration = Duration::from_secs(1);
-
-/// The counts of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Tally {
-    /// Pages received with status 2xx.
-    pub fetched: u64,
-    /// Unique pages.
-    pub unique: u64,
-    /// Exact duplicates: pages with the body or text of a unique one.
-    pub exact: u64,
-    /// Near duplicates.
-    pub near: u64,
-    /// URLs that could not be fetched, or whose status was not 2xx.
-    pub failed: u64,
-    /// Queued URLs.
-    pub queued: u64,
-    /// How often a known page was asked for again and had no new text.
-    pub asked_again: u64,
-}
 
 /// The engine; see the [module](self).
 pub(super) struct Engine {

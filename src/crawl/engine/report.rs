@@ -2,9 +2,10 @@
 
 use std::{collections::HashMap, path::Path};
 
-use super::{Engine, Tally};
+use super::Engine;
 use crate::{
     crawl::{
+        control::Tally,
         directory::{STATE, check_report, open_run},
         plan::CrawlError,
     },
