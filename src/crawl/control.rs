@@ -1,0 +1,91 @@
+//! How a crawl is watched and stopped, and its counts.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::state::Restored;
+
+/// How a crawl is watched and stopped.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Control {
+    /// Cancel it to stop: no request is started any more, those in flight finish, and the run can be continued.
+    pub stop: CancellationToken,
+    /// Receives the progress of the run.
+    pub progress: Option<watch::Sender<Progress>>,
+}
+
+impl Control {
+    /// The same, with this token to stop the run.
+    #[must_use]
+    pub fn with_stop(self, stop: CancellationToken) -> Self {
+        Self { stop, ..self }
+    }
+
+    /// The same, with a receiver of the progress.
+    #[must_use]
+    pub fn with_progress(self, progress: watch::Sender<Progress>) -> Self {
+        Self { progress: Some(progress), ..self }
+    }
+}
+
+/// The progress of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// What was found so far, over all starts of the run.
+    pub counts: Tally,
+    /// Hosts that have something to do.
+    pub active_hosts: usize,
+    /// Requests in flight.
+    pub in_flight: usize,
+    /// What the run waits for, if it has nothing else to do.
+    pub waits: Option<Waits>,
+    /// How much of an earlier window is restored. Until that is complete, the other fields are empty.
+    pub restored: Option<Restored>,
+}
+
+/// What a run waits for that has nothing else to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Waits {
+    /// For any host to answer: those that had answered have stopped together. The run ends `open` after this time.
+    Outage {
+        /// How long it still waits.
+        left: Duration,
+    },
+    /// For hosts that do not answer. The run ends after this time.
+    Hosts {
+        /// How many they are.
+        hosts: usize,
+        /// How long it still waits.
+        left: Duration,
+    },
+    /// For the next attempt at URLs that failed.
+    Retries {
+        /// How many they are.
+        urls: usize,
+    },
+}
+
+/// The counts of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tally {
+    /// Pages received with status 2xx.
+    pub fetched: u64,
+    /// Unique pages.
+    pub unique: u64,
+    /// Exact duplicates: pages with the body or text of a unique one.
+    pub exact: u64,
+    /// Near duplicates.
+    pub near: u64,
+    /// URLs that could not be fetched, or whose status was not 2xx.
+    pub failed: u64,
+    /// Queued URLs.
+    pub queued: u64,
+    /// How often a known page was asked for again and had no new text.
+    pub asked_again: u64,
+}
