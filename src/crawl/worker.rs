@@ -20,7 +20,7 @@ use tokio::sync::{mpsc, oneshot};
 use url::Url;
 
 use super::{
-    fetch::{Contact, Extent, FetchError, Fetcher, Resource, Response, is_html},
+    fetch::{Contact, Extent, FetchError, Fetcher, Resource, Response, format_of, is_html},
     frontier::{ProbeTask, RobotsResult, RobotsTask, Task, TaskId},
     plan::{CrawlError, Plan},
     politeness::RequestEnd,
@@ -208,13 +208,19 @@ impl Worker {
             return self.submit(Request::Sitemap, task, (received, sitemap), exchange).await;
         } else if !is_html(received.content_type.as_deref(), &response.body) {
             let named = received.content_type.filter(|named| !named.trim().is_empty());
-            let detail = named.or(Some("none".to_owned()));
-            Outcome::Skipped(Skipped::new(Reason::ContentType, Some(status), detail))
+            let named = named.unwrap_or("none".to_owned());
+            let detail = match format_of(&response.body) {
+                Some(format) => format!("{named}, but the body is {format}"),
+                None => named,
+            };
+            Outcome::Skipped(Skipped::new(Reason::ContentType, Some(status), Some(detail)))
         } else {
             let page = Page {
                 url: Some(url.clone()),
                 content_type: received.content_type.clone(),
                 x_robots_tag: response.x_robots_tag,
+                link: response.link,
+                refresh: response.refresh,
                 body: response.body,
             };
             return self.read(task, received, page, exchange).await;

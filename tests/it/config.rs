@@ -137,6 +137,7 @@ fn check_shows_the_whole_configuration() {
     timeout = "30s"
     retries = 3
     max_body = "8 MiB"
+    cookies = true
     allow_private = []
 
     [fetch.resolve]
