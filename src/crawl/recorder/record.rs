@@ -530,11 +530,18 @@ impl Recorder {
     ) -> Result<(), CrawlError> {
         let Some(&seed) = self.sitemaps.seeds.get(root_url) else { return Ok(()) };
         let found = Found { seed: Some(seed), ..Found::page(None, 0, robots.at) };
-        for url in robots::sitemaps(&robots.body) {
-            if let Ok(url) = NormalUrl::new(&url, &self.url_options)
-                && self.sitemaps.admit(&url)
-            {
-                self.discover(&url, &Found { kind: UrlKind::Sitemap, ..found })?;
+        for named in robots::named_sitemaps(&robots.body) {
+            let url = named.and_then(|url| {
+                NormalUrl::new(&url, &self.url_options).map_err(|_| url.to_string())
+            });
+            match url {
+                Ok(url) if self.sitemaps.admit(&url) => {
+                    self.discover(&url, &Found { kind: UrlKind::Sitemap, ..found })?;
+                }
+                Ok(_) => {}
+                Err(named) => {
+                    tracing::warn!(%root_url, named, "robots.txt names a sitemap without an absolute URL");
+                }
             }
         }
         Ok(())
