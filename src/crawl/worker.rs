@@ -118,7 +118,7 @@ impl Worker {
     }
 
     async fn check_and_fetch(self: &Arc<Self>, task: &Arc<Task>) -> Result<Finished, RecorderGone> {
-        let url = task.queued.url.url.as_url();
+        let url = task.queued.url.url.requested();
         if let Some(robots) = &task.robots
             && let Some(refusal) = robots.refusal(url)
         {
@@ -181,7 +181,7 @@ impl Worker {
         mut response: Response,
         exchange: Option<Exchange>,
     ) -> Result<Finished, RecorderGone> {
-        let url = task.queued.url.url.as_url();
+        let url = task.queued.url.url.requested();
         let status = response.status.as_u16();
         let received = Received {
             status,
@@ -234,7 +234,7 @@ impl Worker {
             let shown = &location[..location.floor_char_boundary(LONGEST_TARGET)];
             return Err(format!("no target: {shown}"));
         };
-        NormalUrl::new(&target, &self.url_options).map_err(|error| error.to_string())
+        NormalUrl::redirected(&target, &self.url_options).map_err(|error| error.to_string())
     }
 
     /// Parses a page.

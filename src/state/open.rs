@@ -20,7 +20,7 @@ use super::{
 };
 
 /// The version of the file's layout.
-pub(crate) const VERSION: i64 = 12;
+pub(crate) const VERSION: i64 = 13;
 /// Marks the file as ours in SQLite's header: "psve".
 const APPLICATION_ID: i64 = 0x7073_7665;
 const SCHEMA: &str = include_str!("schema.sql");

@@ -295,7 +295,7 @@ impl UrlLog {
         seed: usize,
         late: Option<u32>,
     ) -> Result<(), StateError> {
-        state.revive_url(row.id, seed, row.depth)?;
+        state.revive_url(row, seed)?;
         let is_known = self.known.set_state(row.id, UrlState::Queued)
             && self.known.set_depth(row.id, row.depth);
         if is_known { self.put(state, row.host, row.id, late) } else { Err(NO_URL) }

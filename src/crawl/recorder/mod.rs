@@ -461,7 +461,7 @@ impl Recorder {
         )?;
         for row in without_seed {
             match self.admit(&row.url, row.kind, row.depth, None) {
-                Ok(seed) => self.state().revive_url(row.id, seed, row.depth)?,
+                Ok(seed) => self.state().revive_url(&row, seed)?,
                 Err(_) if self.state().visit(row.id)?.is_some() => self.record_known(&row)?,
                 Err(reason) => self.record_skipped(&row, &Skipped::new(reason, None, None))?,
             }

@@ -110,6 +110,11 @@ impl Found {
 impl Recorder {
     /// Records what became of a URL.
     pub(super) fn record(&mut self, record: Record<Outcome>) -> Result<Update, CrawlError> {
+        if let Some((again, seed)) = respelt(&record) {
+            self.archive(record.exchange.as_ref())?;
+            self.requeue(&again, seed, None)?;
+            return self.finish_url(record.task, false, false);
+        }
         if let Some(visit) = record.task.queued.visit.clone() {
             return self.record_visit(record, &visit);
         }
@@ -578,8 +583,8 @@ impl Recorder {
         let &Found { kind, depth, hops, referrer, at, .. } = found;
         let is_late = found.late && kind == UrlKind::Page && state == UrlState::Queued;
         let late = is_late.then(|| self.group(url)).transpose()?;
-        let (url, seed) = (url.as_str(), admitted.ok());
-        let new = NewUrl { url, host, kind, state, cause, seed, depth, hops, referrer, at };
+        let (given, url, seed) = (url.other_spelling(), url.as_str(), admitted.ok());
+        let new = NewUrl { url, given, host, kind, state, cause, seed, depth, hops, referrer, at };
         let id = self.urls.add(self.filter.state(), &new, late)?;
         if let UrlState::Skipped(reason) = state {
             return Ok(self.builder.skipped(self.filter.state(), (id, url), reason, cause)?);
@@ -674,6 +679,15 @@ impl Recorder {
         let admitted = self.scope.admit(url, depth, spent)?;
         if depth > self.plan.crawl.max_depth { Err(Reason::Depth) } else { Ok(admitted) }
     }
+}
+
+/// A URL in the spelling to which it was redirected, if that is another one, and the seed list for which it is queued again.
+fn respelt(record: &Record<Outcome>) -> Option<(UrlRow, usize)> {
+    let Outcome::Redirect { target: Ok(target), .. } = &record.outcome else { return None };
+    let row = &record.task.queued.url;
+    let is_other = row.url == *target && row.url.requested() != target.requested();
+    let again = UrlRow { url: target.clone(), hops: row.hops + 1, ..row.clone() };
+    Some(again).filter(|again| is_other && again.hops <= MAX_REDIRECTS).zip(row.seed)
 }
 
 /// Whether two URLs are of one site.
