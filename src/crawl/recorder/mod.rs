@@ -324,6 +324,7 @@ impl Recorder {
             filter,
             sink,
         };
+        recorder.follow_known_moves(&roots)?;
         recorder.queue_what_is_due(&roots)?;
         let (name, counts) = (&recorder.plan.name, recorder.counts);
         tracing::info!(name, fetched = counts.fetched, queued = counts.queued, "the run starts");

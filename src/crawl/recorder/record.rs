@@ -22,7 +22,7 @@ use crate::{
     filter::{Document, Judgement, Kind, Match, Step, Verdict},
     learn::Yielded,
     page::{NormalUrl, Origin, Timestamp, site_of},
-    report::counted,
+    report::{MovedSeed, SEEDS, counted},
     sink::{Decision, DuplicateLine, PageLine, RecordPosition, warc},
     state::{
         Capture, HostId, KnownUrl, NewUrl, Reason, RobotsRow, SkipCause, UrlId, UrlKind, UrlLog,
@@ -35,6 +35,12 @@ const MAX_REDIRECTS: u32 = 10;
 
 /// Sitemaps of one host that are queued by one start of a run; further ones are a trap for crawlers.
 const MAX_SITEMAPS: usize = 1_000;
+
+/// The name in the state under which seeds are kept that were redirected within their place.
+pub(super) const MOVED: &str = "moved_seeds";
+
+/// Their number, and the first of them.
+pub(super) type Moved = (u64, Vec<MovedSeed>);
 
 /// What policy does with a judged page.
 pub(super) struct Action<'a> {
@@ -482,6 +488,9 @@ impl Recorder {
             Ok(target) if hops <= MAX_REDIRECTS => {
                 let depth = self.urls.depth(row.id)?;
                 let found = Found::page(Some(row.id), depth, Timestamp::now());
+                if depth == 0 {
+                    self.follow_move(row, target)?;
+                }
                 self.discover(target, &Found { kind: row.kind, hops, ..found })?;
                 target.as_str().to_owned()
             }
@@ -492,6 +501,52 @@ impl Recorder {
             Err(why) => why.clone(),
         };
         Ok(Skipped::new(Reason::Redirect, Some(status), Some(detail)))
+    }
+
+    /// If a seed is redirected to https, to `www.` or from there, its scope comes along.
+    fn follow_move(&mut self, row: &UrlRow, target: &NormalUrl) -> Result<(), CrawlError> {
+        let mut first = row.clone();
+        while first.hops > 0
+            && let Some(before) = first.referrer.map(|id| self.state().url_by_id(id)).transpose()?
+        {
+            let Some(before) = before else { break };
+            first = before;
+        }
+        let is_of_seed = first.referrer.is_none() && first.kind == UrlKind::Page;
+        if is_of_seed && self.move_scope(&row.url, target) {
+            let (mut count, mut seeds): Moved = self.state().json(MOVED)?.unwrap_or_default();
+            count += 1;
+            if seeds.len() < SEEDS {
+                seeds.push(MovedSeed { url: row.url.to_string(), to: target.to_string() });
+            }
+            self.state().set_json(MOVED, &(count, seeds))?;
+        }
+        Ok(())
+    }
+
+    /// The same for the redirects of seeds that earlier starts have found.
+    pub(super) fn follow_known_moves(&mut self, roots: &[Root]) -> Result<(), CrawlError> {
+        for mut url in roots.iter().flat_map(|(_, urls)| urls).cloned() {
+            for _ in 0..MAX_REDIRECTS {
+                let known = self.urls.find(url.as_str());
+                let is_redirect = |it: &KnownUrl| it.state == UrlState::Skipped(Reason::Redirect);
+                let Some(known) = known.filter(is_redirect) else { break };
+                let target = UrlLog::row(self.state(), known)?.detail;
+                let Some(target) = target.and_then(|it| NormalUrl::stored(&it)) else { break };
+                self.move_scope(&url, &target);
+                url = target;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the scope grows by what lies there in the same place.
+    fn move_scope(&mut self, from: &NormalUrl, to: &NormalUrl) -> bool {
+        let is_moved = self.scope.follow_move(from, to);
+        if let Some(&seed) = self.sitemaps.seeds.get(&from.root_url()).filter(|_| is_moved) {
+            self.sitemaps.seeds.insert(to.root_url(), seed);
+        }
+        is_moved
     }
 
     /// Enters the pages and sitemaps that a sitemap lists.
