@@ -154,7 +154,7 @@ impl DryRun<'_> {
                 continue;
             }
             read += 1;
-            match self.get(url.as_url(), Resource::Sitemap).await {
+            match self.get(url.requested(), Resource::Sitemap).await {
                 Ok(response) => self.check_sitemap(&url, &response, &mut queue).await?,
                 Err(error) => {
                     self.note(&url, Action::Skip, because(Reason::Failure, error.explain()));
@@ -171,7 +171,7 @@ impl DryRun<'_> {
         response: &Response,
         queue: &mut VecDeque<NormalUrl>,
     ) -> Result<(), CrawlError> {
-        if let Some(target) = response.redirect_target(url.as_url()) {
+        if let Some(target) = response.redirect_target(url.requested()) {
             self.note(url, Action::Skip, because(Reason::Redirect, &target));
             self.queue_sitemaps(&[target], queue);
             return Ok(());
@@ -180,7 +180,7 @@ impl DryRun<'_> {
             self.note(url, Action::Skip, because(Reason::Status, response.status.as_u16()));
             return Ok(());
         }
-        let sitemap = sitemap::parse(&response.body, url.as_url());
+        let sitemap = sitemap::parse(&response.body, url.requested());
         self.note(url, Action::Read, sitemap.counts());
         self.queue_sitemaps(&sitemap.nested, queue);
         for page in &sitemap.urls {
@@ -250,7 +250,7 @@ impl DryRun<'_> {
             None | Some(Contact::Answered) => Reason::Robots,
             Some(_) => Reason::Failure,
         };
-        robots.refusal(url.as_url()).map(|why| because(reason, why))
+        robots.refusal(url.requested()).map(|why| because(reason, why))
     }
 
     async fn ask(&mut self, url: &NormalUrl, root_url: &str) -> Robots {

@@ -126,21 +126,27 @@ impl Robots {
     }
 }
 
-/// The sitemaps that a robots.txt names, for all agents alike: the first 1,000.
+/// The sitemaps that a robots.txt names, for all agents alike: the first 1,000. Only absolute URLs count (sitemaps.org).
 ///
 /// ```
 /// use pagesieve::crawl::robots::sitemaps;
 ///
-/// let found = sitemaps(b"Disallow: /private/\nSitemap: http://example.org/sitemap.xml");
+/// let found = sitemaps(b"Disallow: /private/\nSitemap: http://example.org/sitemap.xml # all");
 /// assert_eq!(found[0].as_str(), "http://example.org/sitemap.xml");
 /// ```
 #[must_use]
 pub fn sitemaps(file: &[u8]) -> Vec<Url> {
+    named_sitemaps(file).into_iter().flatten().collect()
+}
+
+/// The same, and what is named that is no absolute URL.
+pub(super) fn named_sitemaps(file: &[u8]) -> Vec<Result<Url, String>> {
     let bytes = without_bom(whole_lines(file));
     lines(&bytes)
-        .filter_map(directive)
+        .filter_map(|line| directive(statement(line)))
         .filter(|(name, _)| SITEMAP.iter().any(|it| name.eq_ignore_ascii_case(it.as_bytes())))
-        .filter_map(|(_, url)| Url::parse(str::from_utf8(url).ok()?).ok())
+        .map(|(_, url)| String::from_utf8_lossy(url))
+        .map(|url| Url::parse(&url).map_err(|_| url.into_owned()))
         .take(MAX_SITEMAPS)
         .collect()
 }
@@ -411,6 +417,12 @@ fn lines(file: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
+/// A line without its comment and white space around it.
+fn statement(line: &[u8]) -> &[u8] {
+    let line = &line[..line.len().min(MAX_LINE)];
+    line.split(|byte| *byte == b'#').next().unwrap_or_default().trim_ascii()
+}
+
 /// The name of a directive and its value, without comment. Without a colon, two words are accepted.
 fn directive(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let is_space = |byte: &u8| matches!(byte, b' ' | b'\t');
@@ -426,8 +438,7 @@ fn directive(line: &[u8]) -> Option<(&[u8], &[u8])> {
 
 impl Parser<'_> {
     fn line(&mut self, line: &[u8], number: u32) {
-        let line = &line[..line.len().min(MAX_LINE)];
-        let line = line.split(|byte| *byte == b'#').next().unwrap_or_default().trim_ascii();
+        let line = statement(line);
         let Some((name, value)) = directive(line) else { return };
         let is =
             |names: &[&str]| names.iter().any(|known| name.eq_ignore_ascii_case(known.as_bytes()));
@@ -499,6 +510,23 @@ impl Parser<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sitemaps_are_named_with_comments_and_what_is_no_url_is_told() {
+        let file = b"Sitemap: http://a.test/1.xml # news\r\nsitemap:http://a.test/2.xml#x\n\
+                     # Sitemap: http://a.test/no.xml\nSitemap: /3.xml\nSitemap:\nSite-Map: http://a.test/\xE4";
+        let shown = named_sitemaps(file).into_iter().map(|it| it.map(|url| url.to_string()));
+        assert_eq!(
+            shown.collect::<Vec<_>>(),
+            [
+                Ok("http://a.test/1.xml".to_owned()),
+                Ok("http://a.test/2.xml".to_owned()),
+                Err("/3.xml".to_owned()),
+                Err(String::new()),
+                Ok("http://a.test/%EF%BF%BD".to_owned()),
+            ]
+        );
+    }
 
     #[test]
     fn a_status_without_rules_allows_all_or_nothing() {

@@ -240,6 +240,13 @@ impl Scope {
         self.lists[seed].add_root(root);
     }
 
+    /// A server has moved from one root to another, which is the same place with https or with or without `www.`: what lists admit there, they
+    /// admit here too. Returns whether that is news.
+    pub fn follow_move(&mut self, from: &NormalUrl, to: &NormalUrl) -> bool {
+        let is_more = |list: &mut List| list.follow_move(from, to);
+        is_same_place(from, to) && self.lists.iter_mut().map(is_more).fold(false, |a, b| a | b)
+    }
+
     /// The first seed list that admits the URL at this depth and whose budget is not `spent`.
     ///
     /// # Errors
@@ -331,6 +338,25 @@ impl List {
         });
     }
 
+    fn follow_move(&mut self, from: &NormalUrl, to: &NormalUrl) -> bool {
+        let moved: Vec<String> = match self.reach {
+            Reach::Host => {
+                let is_there = self.areas.contains(from.origin().as_str());
+                is_there.then(|| to.origin().as_str().to_owned()).into_iter().collect()
+            }
+            Reach::Prefix => {
+                let [from, to] = [from, to].map(|url| &url.as_url()[..Position::BeforePath]);
+                let paths = self.areas.iter().filter_map(|area| area.strip_prefix(from));
+                paths
+                    .filter(|path| path.starts_with('/'))
+                    .map(|path| format!("{to}{path}"))
+                    .collect()
+            }
+            Reach::Domain | Reach::Any => Vec::new(),
+        };
+        moved.into_iter().fold(false, |news, area| self.areas.insert(area.into()) | news)
+    }
+
     fn is_in_area(&self, url: &NormalUrl) -> bool {
         match self.reach {
             Reach::Host => self.areas.contains(url.origin().as_str()),
@@ -359,6 +385,16 @@ impl List {
     fn excludes(&self, url: &NormalUrl) -> bool {
         self.exclude.iter().any(|it| it.is_match(url.as_str()))
     }
+}
+
+/// Whether one URL is on the host of the other, apart from `www.` and a change to https.
+fn is_same_place(from: &NormalUrl, to: &NormalUrl) -> bool {
+    fn bare(url: &NormalUrl) -> &str {
+        url.host_name().strip_prefix("www.").unwrap_or(url.host_name())
+    }
+    bare(from) == bare(to)
+        && from.as_url().port() == to.as_url().port()
+        && (to.scheme() == "https" || from.scheme() == to.scheme())
 }
 
 fn compile(seed: usize, patterns: &[String]) -> Result<Vec<Regex>, ScopeError> {

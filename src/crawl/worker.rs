@@ -17,7 +17,7 @@ use tokio::sync::{mpsc, oneshot};
 use url::Url;
 
 use super::{
-    fetch::{Contact, Extent, FetchError, Fetcher, Resource, Response, is_html},
+    fetch::{Contact, Extent, FetchError, Fetcher, Resource, Response, format_of, is_html},
     outcome::{Event, Fetched, Outcome, Parsed, Received, Retry, RobotsOutcome, Skipped},
     plan::{CrawlError, Plan},
     politeness::RequestEnd,
@@ -87,7 +87,7 @@ impl Worker {
     }
 
     async fn check_and_fetch(self: &Arc<Self>, task: &Arc<Task>) -> (Outcome, Option<Exchange>) {
-        let url = task.queued.url.url.as_url();
+        let url = task.queued.url.url.requested();
         if let Some(robots) = &task.robots
             && let Some(refusal) = robots.refusal(url)
         {
@@ -128,7 +128,7 @@ impl Worker {
 
     /// Decides what a response is: a redirect, an error, a sitemap, a page or something else.
     async fn receive(self: &Arc<Self>, task: &Arc<Task>, mut response: Response) -> Outcome {
-        let url = task.queued.url.url.as_url();
+        let url = task.queued.url.url.requested();
         let status = response.status.as_u16();
         let received = Received {
             status,
@@ -156,13 +156,19 @@ impl Worker {
             Outcome::Sitemap(received, sitemap)
         } else if !is_html(received.content_type.as_deref(), &response.body) {
             let named = received.content_type.filter(|named| !named.trim().is_empty());
-            let detail = named.or(Some("none".to_owned()));
-            Outcome::Skipped(Skipped::new(Reason::ContentType, Some(status), detail))
+            let named = named.unwrap_or("none".to_owned());
+            let detail = match format_of(&response.body) {
+                Some(format) => format!("{named}, but the body is {format}"),
+                None => named,
+            };
+            Outcome::Skipped(Skipped::new(Reason::ContentType, Some(status), Some(detail)))
         } else {
             let page = Page {
                 url: Some(url.clone()),
                 content_type: received.content_type.clone(),
                 x_robots_tag: response.x_robots_tag,
+                link: response.link,
+                refresh: response.refresh,
                 body: response.body,
             };
             self.read(task, received, page).await
@@ -175,7 +181,7 @@ impl Worker {
             let shown = &location[..location.floor_char_boundary(LONGEST_TARGET)];
             return Err(format!("no target: {shown}"));
         };
-        NormalUrl::new(&target, &self.url_options).map_err(|error| error.to_string())
+        NormalUrl::redirected(&target, &self.url_options).map_err(|error| error.to_string())
     }
 
     /// Parses a page.

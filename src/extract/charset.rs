@@ -6,14 +6,14 @@
 //! The declaration is found in the page's first bytes, as the HTML Standard says (13.2.3.2 "Determining the character encoding"): prescan for
 //! `meta`, then the XML declaration.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, iter};
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{
     Encoding, ISO_2022_JP, ISO_8859_15, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED,
 };
 use html5ever::{Attribute, LocalName, local_name, tokenizer::TagKind};
-use memchr::memchr2;
+use memchr::{memchr_iter, memchr2};
 
 use super::tokenizer::{Token, Tokenizer, normalised};
 use crate::page::{Page, language};
@@ -37,7 +37,7 @@ const LANGUAGE_SAMPLE: usize = 4096;
 /// Decodes the body; malformed sequences become U+FFFD. Returns the encoding that was used.
 ///
 /// A byte order mark decides alone. Otherwise the first of header, declaration in the page and guess is used that the bytes do not
-/// refute; if they refute all, the first.
+/// refute; if they refute all, the first. A declaration after the first bytes of the page counts last.
 pub(super) fn decode(page: &Page) -> (Cow<'_, str>, &'static Encoding) {
     let body = &page.body[..];
     if let Some((encoding, length)) = Encoding::for_bom(body) {
@@ -45,7 +45,9 @@ pub(super) fn decode(page: &Page) -> (Cow<'_, str>, &'static Encoding) {
     }
     let header = page.content_type.as_deref().and_then(|value| charset_of(value.as_bytes()));
     let mut first = None;
-    for encoding in header.into_iter().chain(declared(body)) {
+    let early = header.into_iter().chain(declared(body));
+    let late = || decode_as(UTF_8, body).is_err().then(|| by_meta(body).map(readable)).flatten();
+    for encoding in early.chain(iter::once_with(late).flatten()) {
         match decode_as(encoding, body) {
             Ok(text) if !is_refuted(encoding, page) => return (text, encoding),
             Ok(text) | Err(text) => first.get_or_insert((text, encoding)),
@@ -110,9 +112,15 @@ fn tld(page: &Page) -> Option<&[u8]> {
 }
 
 /// Recognises UTF-16 without a mark by the characters of markup: one of their two bytes is zero, which occurs nowhere else. The same
-/// bytes in the other order are characters that hardly occur, whatever the language.
+/// bytes in the other order are characters that hardly occur, whatever the language. In a page whose tags or declaration can be read byte by
+/// byte, a zero is an error, not a half of a character.
 fn utf16_without_mark(body: &[u8]) -> Option<&'static Encoding> {
-    let (pairs, _) = body[..body.len().min(SAMPLE)].as_chunks::<2>();
+    let sample = &body[..body.len().min(SAMPLE)];
+    let is_tag = |at: usize| matches!(sample[at + 1..], [b'/' | b'!' | b'?', next, ..] if next.is_ascii_alphabetic());
+    if memchr_iter(b'<', sample).any(is_tag) || declared(body).is_some() {
+        return None;
+    }
+    let (pairs, _) = sample.as_chunks::<2>();
     let is_markup = |byte: u8| matches!(byte, b'<' | b'>' | b'/' | b'=' | b'"' | b' ' | b'\n');
     let little = pairs.iter().filter(|pair| pair[1] == 0 && is_markup(pair[0])).count();
     let big = pairs.iter().filter(|pair| pair[0] == 0 && is_markup(pair[1])).count();
@@ -298,6 +306,8 @@ fn declared_by(attributes: &[Attribute]) -> Option<&'static Encoding> {
 
 #[cfg(test)]
 mod tests {
+    use encoding_rs::WINDOWS_1251;
+
     use super::*;
     use super::{charset_of, declared};
 
@@ -355,6 +365,31 @@ mod tests {
         assert_eq!(decoded(&little, None), (html.to_owned(), "UTF-16LE"));
         assert_eq!(decoded(&big, None), (html.to_owned(), "UTF-16BE"));
         assert_eq!(decoded(b"a\0b", None).1, "UTF-8");
+    }
+
+    #[test]
+    fn zeros_in_a_page_whose_markup_is_read_byte_by_byte_are_errors() {
+        let page =
+            "<meta charset=utf-8><p>a =\0b\0</p><p \0>\0c \0d</p> été \0 \0 \0 \0 ".repeat(9);
+        for body in [page.as_str(), &page[20..], "<meta charset=utf-8><p>a <\0 >\0 =\0 "] {
+            for header in [None, Some("text/html; charset=utf-8")] {
+                assert_eq!(decoded(body.as_bytes(), header), (body.to_owned(), "UTF-8"));
+            }
+        }
+    }
+
+    #[test]
+    fn a_late_declaration_counts_if_nothing_else_says_anything() {
+        let (cyrillic, _, _) = WINDOWS_1251.encode("Ёж");
+        let late =
+            |filler: &str| [filler.as_bytes(), b"<meta charset=windows-1251>", &cyrillic].concat();
+        assert_eq!(decoded(&late(&" ".repeat(5000)), None).1, "windows-1251");
+        let koi8 = Some("text/html; charset=koi8-r");
+        assert_eq!(decoded(&late(&" ".repeat(5000)), koi8).1, "KOI8-R");
+        let early = format!("<meta charset=koi8-r>{}", " ".repeat(5000));
+        assert_eq!(decoded(&late(&early), None).1, "KOI8-R");
+        let utf8 = format!("{}<meta charset=windows-1251>Ёж", " ".repeat(5000));
+        assert_eq!(decoded(utf8.as_bytes(), None).1, "UTF-8");
     }
 
     #[test]

@@ -12,38 +12,69 @@ pub struct Directives {
 }
 
 impl Directives {
-    /// Adds the directives of a list such as `noindex, nofollow`; unknown ones are ignored.
+    /// Adds the directives of a `meta` element, such as `noindex, nofollow`; unknown ones are ignored.
     pub(super) fn add(&mut self, list: &str) {
-        list.split(',').for_each(|directive| self.add_one(directive));
+        self.read(list, |_| true);
     }
 
     /// Adds an `X-Robots-Tag` header. A name with a colon restricts what follows to the crawler of that name.
     pub(super) fn add_header(&mut self, value: &str, agent: Option<&str>) {
-        let mut is_ours = true;
-        for part in value.split(',') {
-            let directive = match part.split_once(':') {
-                // A colon in a date does not follow a name either.
-                Some((name, _)) if takes_value(name.trim()) || name.trim().contains(' ') => {
-                    continue;
+        self.read(value, |name| is_agent(name, agent));
+    }
+
+    /// Reads a list whose parts are separated by commas, semicolons or white space.
+    fn read(&mut self, list: &str, is_ours: impl Fn(&str) -> bool) {
+        let mut applies = true;
+        for mut part in list.split([',', ';']) {
+            while let Some((before, after)) = part.split_once(':') {
+                let (before, after) = (before.trim(), after.trim_start());
+                let (rest, name) = before.rsplit_once([' ', '\t']).unwrap_or(("", before));
+                self.add_words(rest, applies);
+                part = after;
+                if takes_value(name) {
+                    part = after.split_once([' ', '\t']).map_or("", |(_, rest)| rest);
+                } else if !name.starts_with(|first: char| first.is_ascii_digit()) {
+                    // It is not the hour of a date.
+                    applies = is_ours(name);
                 }
-                Some((name, directive)) => {
-                    is_ours = is_agent(name, agent);
-                    directive
-                }
-                None => part,
-            };
-            if is_ours {
-                self.add_one(directive);
             }
+            self.add_words(part, applies);
+        }
+    }
+
+    fn add_words(&mut self, words: &str, applies: bool) {
+        if applies {
+            words.split_whitespace().for_each(|directive| self.add_one(directive));
         }
     }
 
     fn add_one(&mut self, directive: &str) {
-        let directive = directive.trim();
         let all = directive.eq_ignore_ascii_case("none");
         self.noindex |= all || directive.eq_ignore_ascii_case("noindex");
         self.nofollow |= all || directive.eq_ignore_ascii_case("nofollow");
     }
+}
+
+/// The targets of a `Link` header with `rel=canonical` (RFC 8288, section 3), as written.
+pub(super) fn canonical_targets(header: &str) -> impl Iterator<Item = &str> {
+    header.split('<').skip(1).filter_map(|link| {
+        let (target, parameters) = link.split_once('>')?;
+        let mut is_canonical = false;
+        for parameter in parameters.trim_end().trim_end_matches(',').split(';') {
+            let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+            let value = value.trim().trim_matches('"');
+            match &*name.trim().to_ascii_lowercase() {
+                // It is about another page.
+                "anchor" => return None,
+                "rel" => {
+                    let mut words = value.split_ascii_whitespace();
+                    is_canonical = words.any(|word| word.eq_ignore_ascii_case("canonical"));
+                }
+                _ => {}
+            }
+        }
+        is_canonical.then(|| target.trim())
+    })
 }
 
 /// Whether `name` is this crawler's product token.
@@ -60,7 +91,7 @@ fn takes_value(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Directives;
+    use super::{Directives, canonical_targets};
 
     fn header(value: &str) -> (bool, bool) {
         let mut found = Directives::default();
@@ -88,5 +119,40 @@ mod tests {
         assert_eq!(header("max-snippet:10, max-image-preview: none"), (false, false));
         assert_eq!(header(""), (false, false));
         assert_eq!(header(":,:,,"), (false, false));
+        assert_eq!(header("max-image-preview: none nofollow"), (false, true));
+        assert_eq!(header("nofollow max-snippet : -1 max-image-preview:none"), (false, true));
+    }
+
+    #[test]
+    fn directives_are_separated_by_anything() {
+        for list in
+            ["noindex; nofollow", "noindex nofollow", "noindex;nofollow", " NoIndex\n;, nofollow"]
+        {
+            let mut found = Directives::default();
+            found.add(list);
+            assert_eq!((found.noindex, found.nofollow), (true, true), "{list}");
+            assert_eq!(header(list), (true, true), "{list}");
+        }
+        let mut found = Directives::default();
+        found.add("index follow max-image-preview: none");
+        assert_eq!(found, Directives::default());
+        assert_eq!(header("otherbot: noindex; nofollow"), (false, false));
+        assert_eq!(header("noindex otherbot: nofollow"), (true, false));
+    }
+
+    #[test]
+    fn a_link_header_names_the_canonical_url() {
+        let found = |header| canonical_targets(header).collect::<Vec<_>>();
+        assert_eq!(found("<https://a.test/x,y;z>; rel=\"canonical\""), ["https://a.test/x,y;z"]);
+        assert_eq!(
+            found(
+                "</a.css>; rel=preload; as=style, </b>;REL=Canonical , <c>; rel=\"next canonical\""
+            ),
+            ["/b", "c"]
+        );
+        for other in ["", "</a>", "</a; rel=canonical", "</a>; rel=next", "/a; rel=canonical"] {
+            assert!(found(other).is_empty(), "{other}");
+        }
+        assert!(found("</a>; rel=canonical; anchor=\"/b\"").is_empty());
     }
 }

@@ -289,7 +289,7 @@ fn is_read(tag: &LocalName, name: &str) -> bool {
         6 => matches!(name, "hidden" | "srcdoc"),
         7 => name == "content",
         8 => matches!(name, "encoding" | "itemprop" | "itemtype" | "property"),
-        10 => name == "http-equiv",
+        10 => matches!(name, "http-equiv" | "xlink:href"),
         11 => name == "aria-hidden",
         13 => name == "aria-expanded",
         14 => name == "shadowrootmode",

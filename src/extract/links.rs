@@ -1,7 +1,11 @@
 //! Resolves the links of a page.
 
-use std::collections::{HashMap, hash_map::Entry};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, hash_map::Entry},
+};
 
+use encoding_rs::{EncoderResult, Encoding, UTF_8};
 use url::Url;
 
 /// Limit of links of a page; a page with more is a trap for crawlers.
@@ -34,22 +38,73 @@ pub(super) struct RawLink<'a> {
     pub(super) block: usize,
 }
 
-/// The document base URL by the HTML Standard: the first `base` if it is usable, otherwise the page's own URL.
-pub(super) fn base_url(page: Option<&Url>, base: Option<&str>) -> Option<Url> {
-    let usable = |url: &Url| !matches!(url.scheme(), "data" | "javascript");
-    base.and_then(|base| join(page, base)).filter(usable).or_else(|| page.cloned())
+/// Against what the links of a page are resolved.
+#[derive(Clone, Debug)]
+pub(super) struct Base {
+    url: Option<Url>,
+    /// The encoding of the page, in which queries are percent-encoded.
+    encoding: &'static Encoding,
 }
 
-/// A URL against which the links of a page are resolved that has none.
-pub(super) fn nowhere() -> Url {
-    Url::parse("http://page.invalid/").expect("it is a URL")
+impl Base {
+    /// The document base URL by the HTML Standard: the first `base` if it is usable, otherwise the page's own URL.
+    pub(super) fn new(page: Option<&Url>, base: Option<&str>, encoding: &'static Encoding) -> Self {
+        let page = Self { url: page.cloned(), encoding: encoding.output_encoding() };
+        let usable = |url: &Url| !matches!(url.scheme(), "data" | "javascript");
+        match base.and_then(|base| page.join(base)).filter(usable) {
+            Some(url) => Self { url: Some(url), ..page },
+            None => page,
+        }
+    }
+
+    /// The same for a page of which no URL is known.
+    pub(super) fn or_nowhere(&self) -> Self {
+        let nowhere = || Url::parse("http://page.invalid/").expect("it is a URL");
+        Self { url: Some(self.url.clone().unwrap_or_else(nowhere)), ..*self }
+    }
+
+    pub(super) fn is_known(&self) -> bool {
+        self.url.is_some()
+    }
+
+    /// Resolves a link to a URL that can be crawled, without its fragment.
+    pub(super) fn resolve(&self, href: &str) -> Option<Url> {
+        let mut url = self.join(href.split_once('#').map_or(href, |(address, _)| address))?;
+        url.set_fragment(None);
+        matches!(url.scheme(), "http" | "https").then_some(url)
+    }
+
+    fn join(&self, href: &str) -> Option<Url> {
+        if href.len() > MAX_HREF {
+            return None;
+        }
+        let encode: &dyn Fn(&str) -> Cow<'_, [u8]> =
+            &|query| Cow::Owned(encoded(query, self.encoding));
+        let encode = (self.encoding != UTF_8).then_some(encode);
+        let options = Url::options().base_url(self.url.as_ref()).encoding_override(encode);
+        let url = options.parse(href).ok()?;
+        (url.as_str().len() <= MAX_URL).then_some(url)
+    }
 }
 
-/// Resolves a link to a URL that can be crawled, without its fragment.
-pub(super) fn resolve(base: Option<&Url>, href: &str) -> Option<Url> {
-    let mut url = join(base, href.split_once('#').map_or(href, |(address, _)| address))?;
-    url.set_fragment(None);
-    matches!(url.scheme(), "http" | "https").then_some(url)
+/// The bytes of a query in this encoding, by the URL Standard ("percent-encode after encoding"): a character that the encoding does not have is
+/// written as an HTML character number.
+fn encoded(query: &str, encoding: &'static Encoding) -> Vec<u8> {
+    let (mut encoder, mut bytes, mut rest) = (encoding.new_encoder(), Vec::new(), query);
+    loop {
+        let room = encoder.max_buffer_length_from_utf8_without_replacement(rest.len());
+        bytes.reserve(room.unwrap_or(MAX_URL));
+        let (result, read) =
+            encoder.encode_from_utf8_to_vec_without_replacement(rest, &mut bytes, true);
+        rest = &rest[read..];
+        match result {
+            EncoderResult::InputEmpty => return bytes,
+            EncoderResult::Unmappable(char) => {
+                bytes.extend_from_slice(format!("%26%23{}%3B", u32::from(char)).as_bytes());
+            }
+            EncoderResult::OutputFull => {}
+        }
+    }
 }
 
 /// Where a link stands: of several occurrences the last of these counts.
@@ -64,7 +119,7 @@ pub(super) enum LinkPlace {
 
 /// Resolves all links, in page order, each URL once. Of each also its place.
 pub(super) fn resolve_all<'a>(
-    base: Option<&Url>,
+    base: &Base,
     raw: impl Iterator<Item = RawLink<'a>>,
     place: impl Fn(&RawLink<'a>) -> LinkPlace,
 ) -> (Vec<Link>, Vec<LinkPlace>) {
@@ -79,7 +134,7 @@ pub(super) fn resolve_all<'a>(
         let index = match by_href.entry(href) {
             Entry::Occupied(known) => *known.get(),
             Entry::Vacant(_) if links.len() == MAX_LINKS || bytes >= MAX_BYTES => None,
-            Entry::Vacant(new) => *new.insert(resolve(base, href).and_then(|url| {
+            Entry::Vacant(new) => *new.insert(base.resolve(href).and_then(|url| {
                 if url.host_str().is_some_and(|host| host.len() > MAX_HOST) {
                     bytes += LONG_HOST;
                     return None;
@@ -123,14 +178,6 @@ fn after_url_key(target: &str) -> Option<&str> {
     let (key, rest) = target.split_at_checked(3)?;
     let rest = rest.trim_ascii_start().strip_prefix('=')?;
     key.eq_ignore_ascii_case("url").then(|| rest.trim_ascii_start())
-}
-
-fn join(base: Option<&Url>, href: &str) -> Option<Url> {
-    if href.len() > MAX_HREF {
-        return None;
-    }
-    let url = base.map_or_else(|| Url::parse(href), |base| base.join(href)).ok()?;
-    (url.as_str().len() <= MAX_URL).then_some(url)
 }
 
 #[cfg(test)]

@@ -61,7 +61,8 @@ use serde::Serialize;
 use url::Url;
 
 use self::{
-    links::{LinkPlace, RawLink},
+    directives::canonical_targets,
+    links::{Base, LinkPlace, RawLink, refresh_target},
     rules::Selection,
 };
 use crate::page::{Outline, Page, language, language::of_tag};
@@ -115,10 +116,10 @@ pub struct Extracted {
     pub text: String,
     /// All visible text of the page with the elements that hold it, by which the filter judges the page's article.
     pub outline: Outline,
-    /// Links of `a`, `area`, `frame` and `iframe`, also in `noscript` and `button`, and of meta refresh outside of `noscript`, resolved
-    /// against `base`, in page order, each URL once.
+    /// Links of `a`, `area`, `frame` and `iframe`, also in `noscript`, `button` and `svg`, of meta refresh outside of `noscript` and of the
+    /// `Refresh` header, resolved against `base`, in page order, each URL once. Queries are encoded as the page is.
     pub links: Vec<Link>,
-    /// The target of `link rel=canonical`, resolved.
+    /// The target of `link rel=canonical`, an element or else a header, resolved.
     pub canonical: Option<Url>,
     /// What meta robots and `X-Robots-Tag` ask of this crawler.
     pub robots: Directives,
@@ -156,20 +157,23 @@ impl Extractor {
         let selection = rules.map(|rules| Selection::of(&html, rules)).unwrap_or_default();
         let reading = walk::read(&html, agent, &selection);
         let truncated = truncated.or(reading.is_cut.then_some(Truncation::Text));
-        let base = links::base_url(page.url.as_ref(), reading.base);
+        let base = Base::new(page.url.as_ref(), reading.base, charset);
         let mut robots = reading.robots;
         for header in &page.x_robots_tag {
             robots.add_header(header, agent);
         }
-        let resolved = |href: &&str| links::resolve(base.as_ref(), href);
+        let resolved = |href: &str| base.resolve(href);
+        let headers = page.link.iter().flat_map(|header| canonical_targets(header));
         let tagged = || reading.lang.and_then(of_tag);
         let place = |link: &RawLink<'_>| match reading.in_body[link.block] {
             _ if reading.beside[link.block] => LinkPlace::Beside,
             true => LinkPlace::Body,
             false => LinkPlace::Content,
         };
-        let raw = || reading.links.iter().copied();
-        let (links, places) = links::resolve_all(base.as_ref(), raw(), place);
+        let refresh = page.refresh.as_deref().and_then(refresh_target);
+        let refresh = refresh.map(|href| RawLink { href, nofollow: false, block: 0 });
+        let raw = || refresh.into_iter().chain(reading.links.iter().copied());
+        let (links, places) = links::resolve_all(&base, raw(), place);
         let mut outline = reading.outline;
         let mut add = |links: &[Link], places: &[LinkPlace]| {
             for (link, place) in links.iter().zip(places) {
@@ -179,18 +183,18 @@ impl Extractor {
                 }
             }
         };
-        if base.is_some() {
+        if base.is_known() {
             add(&links, &places);
         } else {
             // Where the links of a page without a URL lead is known by the ends of their paths.
-            let (links, places) = links::resolve_all(Some(&links::nowhere()), raw(), place);
+            let (links, places) = links::resolve_all(&base.or_nowhere(), raw(), place);
             add(&links, &places);
         }
         Extracted {
             needs_scripts: hidden::needs_scripts(&html, &reading.text),
             lang: language(&reading.text).or_else(tagged),
             links,
-            canonical: reading.canonical.iter().find_map(resolved),
+            canonical: reading.canonical.into_iter().chain(headers).find_map(resolved),
             title: reading.title,
             text: reading.text,
             outline,

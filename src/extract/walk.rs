@@ -222,6 +222,11 @@ impl<'a> Walk<'a, '_> {
             if element.name.local == local_name!("textarea") && self.muted.is_none() {
                 self.hid(node.text().map(str::len).sum(), node.id());
             }
+            if element.name.local == local_name!("svg") {
+                // Its text is not read, but its links lead elsewhere.
+                let within = node.descendants().filter_map(ElementRef::wrap);
+                within.for_each(|inner| self.anchor(inner.value()));
+            }
             return false;
         }
         if flow == Flow::Inline && follows_line(node) {
@@ -317,10 +322,7 @@ impl<'a> Walk<'a, '_> {
     /// Records links, title and directives.
     fn record(&mut self, node: ElementRef<'a>, element: &'a Element) {
         match element.name.local {
-            names!("a" "area") => {
-                let nofollow = has_rel(element, "nofollow");
-                self.link(attribute(element, &local_name!("href")), nofollow);
-            }
+            names!("a" "area") => self.anchor(element),
             names!("frame" "iframe") => self.link(attribute(element, &local_name!("src")), false),
             local_name!("meta") => self.meta(node, element),
             local_name!("script")
@@ -387,6 +389,13 @@ impl<'a> Walk<'a, '_> {
         };
         if is_refresh && !is_fallback() {
             self.link(refresh_target(content), false);
+        }
+    }
+
+    fn anchor(&mut self, element: &'a Element) {
+        if matches!(element.name.local, names!("a" "area")) {
+            let nofollow = has_rel(element, "nofollow");
+            self.link(attribute(element, &local_name!("href")), nofollow);
         }
     }
 

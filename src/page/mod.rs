@@ -37,6 +37,10 @@ pub struct Page {
     pub content_type: Option<String>,
     /// The `X-Robots-Tag` headers as received.
     pub x_robots_tag: Vec<String>,
+    /// The `Link` headers as received.
+    pub link: Vec<String>,
+    /// The `Refresh` header as received.
+    pub refresh: Option<String>,
     /// The body without its content coding, possibly cut at a limit.
     pub body: Vec<u8>,
 }

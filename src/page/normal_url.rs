@@ -1,6 +1,14 @@
 //! The normal form of a URL: the identity of a page and the key of the queue. Also its origin and its site.
 
-use std::{borrow::Cow, fmt, fmt::Write, net::Ipv4Addr, str};
+use std::{
+    borrow::Cow,
+    cmp::Ordering,
+    fmt,
+    fmt::Write,
+    hash::{Hash, Hasher},
+    net::Ipv4Addr,
+    str,
+};
 
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -45,6 +53,9 @@ impl UrlOptions {
 ///
 /// Differences that may mean different pages stay: doubled slashes, the order of parameters, empty parameters.
 ///
+/// The normal form is for comparing: two spellings of one are equal. What is requested is the URL as it was given ([`NormalUrl::requested`]),
+/// because servers redirect to the spelling that they want.
+///
 /// ```
 /// use pagesieve::page::{NormalUrl, UrlOptions};
 ///
@@ -52,8 +63,38 @@ impl UrlOptions {
 /// assert_eq!(url.as_str(), "http://example.org/~user/%E4");
 /// # Ok::<(), pagesieve::page::UrlError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct NormalUrl(Url);
+#[derive(Clone, Debug)]
+pub struct NormalUrl {
+    normal: Url,
+    /// The spelling that was given, if it is another one.
+    given: Option<Box<Url>>,
+}
+
+impl PartialEq for NormalUrl {
+    fn eq(&self, other: &Self) -> bool {
+        self.normal == other.normal
+    }
+}
+
+impl Eq for NormalUrl {}
+
+impl PartialOrd for NormalUrl {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for NormalUrl {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.normal.cmp(&other.normal)
+    }
+}
+
+impl Hash for NormalUrl {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.normal.hash(state);
+    }
+}
 
 /// A host: its name and port, as in `example.org:443`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -88,29 +129,45 @@ impl NormalUrl {
     /// If the scheme is neither `http` nor `https`, the host ends in an empty label, or the normal form is longer than 2,048
     /// characters or has more than 32 levels of path.
     pub fn new(url: &Url, options: &UrlOptions) -> Result<Self, UrlError> {
-        if !matches!(url.scheme(), "http" | "https") {
-            return Err(UrlError::Scheme(url.scheme().to_owned()));
+        let mut url = fetchable(url)?;
+        if let Some(query) = url.query() {
+            let is_kept = |it: &&str| !options.is_tracking(&normalise(it.as_bytes(), b""));
+            let kept = query.split('&').filter(is_kept).collect::<Vec<_>>().join("&");
+            if kept != query {
+                url.set_query(Some(&*kept).filter(|query| !query.is_empty()));
+            }
         }
-        let mut url = url.clone();
-        url.set_fragment(None);
-        url.set_username("")
-            .and_then(|()| url.set_password(None))
-            .map_err(|()| UrlError::Host(String::new()))?;
-        remove_trailing_dot(&mut url)?;
         let path = normalise(url.path().as_bytes(), b"").into_owned();
+        let query = url.query().map(|query| normalise(query.as_bytes(), b"").into_owned());
+        let query = query.filter(|query| !query.is_empty());
+        let given = url.clone();
         if path != url.path() {
             url.set_path(&path);
         }
-        let query = url.query().map(|query| normal_query(query, options));
-        if query.as_deref() != url.query() || query.as_deref() == Some("") {
-            url.set_query(query.as_deref().filter(|query| !query.is_empty()));
+        if query.as_deref() != url.query() {
+            url.set_query(query.as_deref());
         }
         let levels = url.path().bytes().filter(|byte| *byte == b'/').count();
         match (url.as_str().len(), levels) {
-            (..=MAX_LENGTH, ..=MAX_LEVELS) => Ok(Self(url)),
+            (..=MAX_LENGTH, ..=MAX_LEVELS) => Ok(Self { normal: url, given: None }.given_as(given)),
             (..=MAX_LENGTH, levels) => Err(UrlError::TooDeep(levels)),
             (length, _) => Err(UrlError::TooLong(length)),
         }
+    }
+
+    /// The normal form of the target of a redirect. It is requested with its tracking parameters, because its server wants them.
+    ///
+    /// # Errors
+    ///
+    /// As [`NormalUrl::new`].
+    pub fn redirected(url: &Url, options: &UrlOptions) -> Result<Self, UrlError> {
+        Ok(Self::new(url, options)?.given_as(fetchable(url)?))
+    }
+
+    /// The same URL in this spelling, unless that is too long.
+    fn given_as(self, given: Url) -> Self {
+        let is_other = given != self.normal && given.as_str().len() <= MAX_LENGTH;
+        Self { given: is_other.then(|| Box::new(given)), ..self }
     }
 
     /// Parses an absolute URL and normalises it.
@@ -125,31 +182,50 @@ impl NormalUrl {
     /// A URL that was in normal form when it was stored; `None` if it cannot be fetched.
     pub(crate) fn stored(text: &str) -> Option<Self> {
         let url = Url::parse(text).ok()?;
-        matches!(url.scheme(), "http" | "https").then_some(Self(url))
+        matches!(url.scheme(), "http" | "https").then_some(Self { normal: url, given: None })
     }
 
-    /// The URL itself.
+    /// The same URL in the spelling that was stored with it.
+    #[cfg(feature = "crawl")]
+    pub(crate) fn spelt(self, given: Option<&str>) -> Self {
+        let given = given.and_then(|given| Url::parse(given).ok()).map(Box::new);
+        Self { given, ..self }
+    }
+
+    /// The URL in normal form.
     #[must_use]
     pub fn as_url(&self) -> &Url {
-        &self.0
+        &self.normal
+    }
+
+    /// The URL to request: as it was given, without fragment, credentials, tracking parameters and the trailing dot of the host name.
+    #[must_use]
+    pub fn requested(&self) -> &Url {
+        self.given.as_deref().unwrap_or(&self.normal)
+    }
+
+    /// The spelling that was given, if it is not the normal form.
+    #[cfg(feature = "crawl")]
+    pub(crate) fn other_spelling(&self) -> Option<&str> {
+        self.given.as_ref().map(|given| given.as_str())
     }
 
     /// The URL as a string.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        self.0.as_str()
+        self.normal.as_str()
     }
 
     /// `http` or `https`.
     #[must_use]
     pub fn scheme(&self) -> &str {
-        self.0.scheme()
+        self.normal.scheme()
     }
 
     /// The name of the host, without its port, or the address as written in a URL (`[::1]`).
     #[must_use]
     pub fn host_name(&self) -> &str {
-        self.0.host_str().unwrap_or_default()
+        self.normal.host_str().unwrap_or_default()
     }
 
     /// The host: its name and port.
@@ -158,7 +234,7 @@ impl NormalUrl {
     /// Never: an `http` URL has a host name and a port.
     #[must_use]
     pub fn origin(&self) -> Origin {
-        Origin::of(&self.0).expect("an `http` URL has a host name and a port")
+        Origin::of(&self.normal).expect("an `http` URL has a host name and a port")
     }
 
     /// The scheme and the origin: what a robots.txt is valid for.
@@ -174,6 +250,20 @@ impl NormalUrl {
     }
 }
 
+/// The URL without what is not sent, and without the trailing dot of the host name.
+fn fetchable(url: &Url) -> Result<Url, UrlError> {
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(UrlError::Scheme(url.scheme().to_owned()));
+    }
+    let mut url = url.clone();
+    url.set_fragment(None);
+    url.set_username("")
+        .and_then(|()| url.set_password(None))
+        .map_err(|()| UrlError::Host(String::new()))?;
+    remove_trailing_dot(&mut url)?;
+    Ok(url)
+}
+
 /// `example.org.` and `example.org` resolve to the same servers, which answer both alike.
 fn remove_trailing_dot(url: &mut Url) -> Result<(), UrlError> {
     let Some(host) = url.host_str().and_then(|host| host.strip_suffix('.')) else { return Ok(()) };
@@ -182,13 +272,6 @@ fn remove_trailing_dot(url: &mut Url) -> Result<(), UrlError> {
     }
     let host = host.to_owned();
     url.set_host(Some(&host)).map_err(UrlError::Syntax)
-}
-
-fn normal_query(query: &str, options: &UrlOptions) -> String {
-    let query = normalise(query.as_bytes(), b"");
-    let kept: Vec<_> =
-        query.split('&').filter(|parameter| !options.is_tracking(parameter)).collect();
-    kept.join("&")
 }
 
 impl fmt::Display for NormalUrl {

@@ -359,6 +359,7 @@ impl Builder {
         let unasked = (count > 0).then_some(Warning::Unasked { count, seeds });
         let first = unreachable.into_iter().chain(unasked).chain(open).chain(nothing);
         let mut warnings: Vec<_> = first.chain(retry).chain(missed).collect();
+        warnings.extend(run.warnings.iter().cloned());
         let lost =
             state.meta::<i64>("lost")?.and_then(|it| u64::try_from(it).ok()).unwrap_or_default();
         warnings.extend((lost > 0).then_some(Warning::Lost { lines: lost }));

@@ -25,7 +25,7 @@ pub(crate) use builder::Builder;
 pub(crate) use render::audited;
 pub(crate) use render::{counted, minute};
 pub(crate) use warning::SEEDS;
-pub use warning::{UnreachableSeed, Warning};
+pub use warning::{MovedSeed, UnreachableSeed, Warning};
 
 /// The report for programs.
 pub const JSON: &str = "report.json";

@@ -110,6 +110,7 @@ impl Counted {
         };
         let new = NewUrl {
             url,
+            given: None,
             host,
             kind: UrlKind::Page,
             state,

@@ -46,6 +46,13 @@ pub enum Warning {
         /// The first of them, at most 50, and why they had no answer, if they were asked.
         seeds: Vec<UnreachableSeed>,
     },
+    /// Seeds redirect to https, to `www.` or from there, and their scope was taken along.
+    Moved {
+        /// Their number.
+        count: u64,
+        /// The first of them, at most 50.
+        seeds: Vec<MovedSeed>,
+    },
     /// The run is done, and no page was judged.
     Nothing {
         /// The most frequent reason to skip a URL; `None` if there was no URL.
@@ -159,6 +166,15 @@ pub struct UnreachableSeed {
     pub server_error: bool,
 }
 
+/// A seed whose scope was taken along to where it redirects.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MovedSeed {
+    /// The seed.
+    pub url: String,
+    /// To which it redirects.
+    pub to: String,
+}
+
 impl Warning {
     /// Whether it comes before everything else.
     pub(super) fn is_first(&self) -> bool {
@@ -213,6 +229,11 @@ impl Warning {
             why: row.detail.or_else(|| Some(format!("status {}", row.status?))).unwrap_or_default(),
         });
         (count > 0).then(|| Self::Unreachable { count, seeds: seeds.collect() })
+    }
+
+    /// Says which seeds have taken their scope along.
+    pub(crate) fn of_moved((count, seeds): (u64, Vec<MovedSeed>)) -> Self {
+        Self::Moved { count, seeds }
     }
 
     /// Says how many URLs are fetched again some hours after their failure, of which this one failed first.
@@ -274,6 +295,7 @@ impl fmt::Display for Warning {
             Self::Open { urls, hosts } => open(f, *urls, *hosts),
             Self::Unreachable { count, seeds } => unreachable(f, *count, seeds),
             Self::Unasked { count, seeds } => unasked(f, *count, seeds),
+            Self::Moved { count, seeds } => moved(f, *count, seeds),
             Self::Nothing { reason: None, .. } => f.write_str(NO_SEED),
             Self::Nothing { reason: Some(reason), skipped, known, example, detail, cause } => {
                 write!(
@@ -431,6 +453,18 @@ fn unreachable(f: &mut fmt::Formatter<'_>, count: u64, seeds: &[UnreachableSeed]
         next_step(Reason::Failure, None)
     };
     write!(f, "{} could not be reached: {named}. {next}", counted(count, "seed"))
+}
+
+/// Names seeds that have moved.
+fn moved(f: &mut fmt::Formatter<'_>, count: u64, seeds: &[MovedSeed]) -> fmt::Result {
+    let named = seeds.iter().take(NAMED_SEEDS);
+    let named = named.map(|it| format!("{} to {}", shown(&it.url, 500), shown(&it.to, 500)));
+    write!(
+        f,
+        "{} redirected within the same place, and the scope was taken along: {}. Name the new URLs in [[seeds]].",
+        counted(count, "seed"),
+        named.collect::<Vec<_>>().join("; "),
+    )
 }
 
 /// Names seeds that were not fetched because a budget was spent: first those that were asked and gave no answer.

@@ -107,7 +107,7 @@ CREATE TABLE robots (
 -- Every URL known; their numbers have no gap.
 CREATE TABLE urls (
     id INTEGER PRIMARY KEY,
-    url TEXT NOT NULL,
+    url TEXT NOT NULL,                  -- in normal form
     host INTEGER NOT NULL,
     kind INTEGER NOT NULL,              -- 0 page, 1 sitemap
     state INTEGER NOT NULL,             -- 0 queued, -1 judged, else why it was skipped
@@ -118,8 +118,9 @@ CREATE TABLE urls (
     hops INTEGER NOT NULL,              -- redirects that led here
     referrer INTEGER,
     at INTEGER NOT NULL,
-    cause INTEGER                       -- 1 robots.txt was not received; found only on duplicates 2 of the same site, 3 of another one;
+    cause INTEGER,                      -- 1 robots.txt was not received; found only on duplicates 2 of the same site, 3 of another one;
                                         -- 4 its host could not be reached, 5 a failure that may pass
+    given TEXT                          -- the spelling to request, if it is not the normal form
 ) STRICT;
 -- Failures that may have passed some hours later. Not `IN (1, 4, 5)`, for which SQLite makes and drops a table at each change of a row.
 CREATE INDEX urls_failed ON urls (at) WHERE cause = 1 OR cause > 3;

@@ -308,7 +308,7 @@ impl UrlLog {
         seed: usize,
         late: Option<Late>,
     ) -> Result<(), StateError> {
-        state.revive_url(row.id, seed, row.depth)?;
+        state.revive_url(row, seed)?;
         self.set_state(row.id, UrlState::Queued)?;
         self.known.set_depth(row.id, row.depth);
         self.put(state, row.host, row.id, late)

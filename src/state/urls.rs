@@ -50,6 +50,8 @@ pub enum UrlState {
 pub(crate) struct NewUrl<'a> {
     /// In normal form.
     pub(crate) url: &'a str,
+    /// The spelling to request, if it is another one.
+    pub(crate) given: Option<&'a str>,
     /// Its host.
     pub(crate) host: HostId,
     /// What it leads to.
@@ -138,7 +140,7 @@ impl UrlRow {
     }
 }
 
-const COLUMNS: &str = "u.id, u.url, u.host, u.kind, u.state, u.detail, u.status, u.seed, u.depth, u.hops, u.referrer, u.at, u.cause";
+const COLUMNS: &str = "u.id, u.url, u.host, u.kind, u.state, u.detail, u.status, u.seed, u.depth, u.hops, u.referrer, u.at, u.cause, u.given";
 pub(super) const QUEUED: i64 = 0;
 pub(super) const JUDGED: i64 = -1;
 
@@ -157,7 +159,7 @@ impl State {
     /// # Errors
     /// If SQLite fails.
     pub(super) fn add_url(&self, id: UrlId, new: &NewUrl<'_>) -> Result<(), StateError> {
-        let sql = "INSERT INTO urls VALUES (?, ?, ?, ?, ?, NULL, NULL, ?, ?, ?, ?, ?, ?)";
+        let sql = "INSERT INTO urls VALUES (?, ?, ?, ?, ?, NULL, NULL, ?, ?, ?, ?, ?, ?, ?)";
         let parameters = (
             id.0,
             new.url,
@@ -170,6 +172,7 @@ impl State {
             new.referrer.map(|id| id.0),
             new.at.0,
             new.cause.map(SkipCause::as_code),
+            new.given,
         );
         self.execute(sql, parameters)
     }
@@ -228,14 +231,15 @@ impl State {
         self.execute("DELETE FROM attempts WHERE url = ?", [url.0])
     }
 
-    /// Says that a URL waits, for a seed and at a depth.
+    /// Says that a URL waits, for a seed, at the depth, after the redirects and in the spelling of the row.
     ///
     /// # Errors
     /// If SQLite fails.
-    pub(crate) fn revive_url(&self, id: UrlId, seed: usize, depth: u32) -> Result<(), StateError> {
-        let sql = "UPDATE urls SET state = ?, detail = NULL, cause = NULL, seed = ?, depth = ? WHERE id = ?";
+    pub(crate) fn revive_url(&self, row: &UrlRow, seed: usize) -> Result<(), StateError> {
+        let sql = "UPDATE urls SET state = ?, detail = NULL, cause = NULL, seed = ?, depth = ?, hops = ?, given = ? WHERE id = ?";
         let seed = i64::try_from(seed).unwrap_or(i64::MAX);
-        self.execute(sql, (QUEUED, seed, depth, id.0))
+        let given = row.url.other_spelling();
+        self.execute(sql, (QUEUED, seed, row.depth, row.hops, given, row.id.0))
     }
 
     /// Gives the URLs of each seed to the seed at its new place; those of a seed that has none any more belong to none.
@@ -339,7 +343,9 @@ fn read_url(row: &Row<'_>) -> rusqlite::Result<UrlRow> {
     let cause =
         cause.map(|code| SkipCause::from_code(code).ok_or_else(|| unknown_code(12, code.into())));
     let cause = cause.transpose()?;
+    let given = row.get_ref(13)?.as_str_or_null()?;
     let url = NormalUrl::stored(row.get_ref(1)?.as_str()?);
+    let url = url.map(|url| url.spelt(given));
     let url = url.ok_or_else(|| InvalidColumnType(1, "url".to_owned(), Type::Text))?;
     let detail = row.get::<_, Option<String>>(5)?;
     let of_cause = || cause.and_then(SkipCause::detail).map(str::to_owned);

@@ -138,6 +138,7 @@ fn check_shows_the_whole_configuration() {
     retries = 3
     give_up_after = "1m"
     max_body = "8 MiB"
+    cookies = true
     allow_private = []
 
     [fetch.resolve]

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 use pagesieve::{
     fingerprint::Fingerprint,
-    report::{DeferredUrls, Pass, RuleReport, UnreachableSeed, Warning},
+    report::{DeferredUrls, MovedSeed, Pass, RuleReport, UnreachableSeed, Warning},
     sink::{ChangeLine, ChangeName},
     state::Reason,
 };
@@ -164,6 +164,7 @@ fn warnings() -> Vec<Value> {
         Warning::Open { urls: 1, hosts: 1 },
         Warning::Unreachable { count: 1, seeds: vec![seed.clone()] },
         Warning::Unasked { count: 1, seeds: vec![seed] },
+        Warning::Moved { count: 1, seeds: vec![MovedSeed { url: name(), to: name() }] },
         Warning::Nothing {
             reason: None,
             skipped: 0,

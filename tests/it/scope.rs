@@ -156,6 +156,33 @@ fn a_list_of_many_roots_admits_what_any_of_them_does() {
 }
 
 #[test]
+fn a_move_to_https_or_to_or_from_www_takes_the_scope_along() {
+    let moved = |from: &str, reach, to: &str| {
+        let mut scope = scope(&[seed(from, reach)]);
+        scope.follow_move(&url(from), &url(to)).then_some(scope)
+    };
+    for (from, to) in [
+        ("http://a.org/", "https://a.org/"),
+        ("http://a.org/", "https://www.a.org/home"),
+        ("https://www.a.org/", "https://a.org/"),
+        ("http://www.a.org:8080/", "http://a.org:8080/x"),
+    ] {
+        let scope = moved(from, Reach::Host, to).unwrap();
+        for place in [from, to] {
+            assert!(scope.admit(&url(place), 1, |_| false).is_ok(), "{from} {to}: {place}");
+        }
+        assert!(moved(from, Reach::Domain, to).is_none(), "nothing new");
+    }
+    for to in ["http://b.org/", "http://a.a.org/", "http://a.org:81/", "http://a.org/b"] {
+        assert!(moved("http://a.org/", Reach::Host, to).is_none(), "{to}");
+    }
+    assert!(moved("https://a.org/", Reach::Host, "http://a.org:80/").is_none());
+    let scope = moved("http://a.org/docs/", Reach::Prefix, "https://www.a.org/").unwrap();
+    assert!(scope.admit(&url("https://www.a.org/docs/a"), 1, |_| false).is_ok());
+    assert!(scope.admit(&url("https://www.a.org/b"), 1, |_| false).is_err());
+}
+
+#[test]
 fn a_seed_file_has_a_url_a_line_and_comments() {
     let file = "\u{FEFF}http://a.org/#top\r\n\n  # comment\nhttp://b.org/ # another\n";
     let urls = read_seed_file(file.as_bytes(), &UrlOptions::default()).unwrap();

@@ -108,6 +108,8 @@ pub(crate) enum Answer {
     Reset,
     /// Closes the connection with a GOAWAY.
     GoAway,
+    /// Resets the stream, because HTTP/1.1 is required.
+    Refuse,
 }
 
 /// A server that speaks TLS until the test process ends.
@@ -209,6 +211,10 @@ async fn serve_http2(
             }
             Answer::Reset => {
                 respond.send_reset(Reason::INTERNAL_ERROR);
+                continue;
+            }
+            Answer::Refuse => {
+                respond.send_reset(Reason::HTTP_1_1_REQUIRED);
                 continue;
             }
             Answer::GoAway => {
@@ -357,6 +363,24 @@ async fn http_2_heads_are_bounded_and_broken_streams_may_be_tried_again() {
     }
     for path in ["/reset", "/goaway"] {
         assert_eq!(get(&fetcher, path).await.unwrap().body, b"hello", "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_host_that_refuses_http_2_is_asked_by_http_1() {
+    let authority = Authority::new();
+    for refusal in [Answer::Refuse, Answer::GoAway] {
+        let protocols = ["h2", "http/1.1"];
+        let server =
+            TlsServer::start(authority.identity("a.test"), &protocols, move |path, count| {
+                if path == "/" && count == 0 { refusal } else { Answer::Page("hello") }
+            });
+        let fetcher = fetcher(&authority, server.address);
+        for connections in 2..5 {
+            assert_eq!(get(&fetcher, "/").await.unwrap().body, b"hello", "{refusal:?}");
+            // Over HTTP/1 this server closes each connection.
+            assert_eq!(server.connections(), connections, "{refusal:?}");
+        }
     }
 }
 

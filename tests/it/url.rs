@@ -189,6 +189,30 @@ fn another_normaliser_differs_only_where_it_is_more_aggressive() {
 }
 
 #[test]
+fn a_url_is_requested_as_it_was_given() {
+    let options = UrlOptions::default();
+    let given = |text: &str| {
+        let url = Url::parse(text).unwrap();
+        let link = NormalUrl::new(&url, &options).unwrap();
+        let target = NormalUrl::redirected(&url, &options).unwrap();
+        assert_eq!(link, target);
+        let found = [link.requested(), target.requested(), link.as_url()];
+        found.map(|url| url.as_str().to_owned())
+    };
+    for (text, link, target, normal) in [
+        ("http://u:p@a.org./%7ejoe#x", "/%7ejoe", "/%7ejoe", "/~joe"),
+        ("http://a.org/a[1]?b={c}&", "/a[1]?b={c}&", "/a[1]?b={c}&", "/a%5B1%5D?b=%7Bc%7D&"),
+        ("http://a.org/t?%75tm_source=own", "/t", "/t?%75tm_source=own", "/t"),
+        ("http://a.org/t?gclid=1&a=%7e", "/t?a=%7e", "/t?gclid=1&a=%7e", "/t?a=~"),
+        ("http://a.org/t?", "/t?", "/t?", "/t"),
+        ("http://a.org/t", "/t", "/t", "/t"),
+    ] {
+        let expected = [link, target, normal].map(|path| format!("http://a.org{path}"));
+        assert_eq!(given(text), expected, "{text}");
+    }
+}
+
+#[test]
 fn invalid_hosts_are_refused() {
     let Some(path) = shared("urls/invalidUrls.csv") else { return };
     for case in csv(&fs::read_to_string(path).unwrap()) {

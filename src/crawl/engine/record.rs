@@ -23,7 +23,7 @@ use crate::{
     filter::{Document, Judgement, Kind, Match, Step, Verdict},
     learn::Yielded,
     page::{NormalUrl, Origin, Timestamp, site_of},
-    report::counted,
+    report::{MovedSeed, SEEDS, counted},
     sink::{Decision, DuplicateLine, PageLine, RecordPosition, warc},
     state::{
         Capture, KnownUrl, Late, NewUrl, Queued, Reason, RobotsRow, SkipCause, UrlId, UrlKind,
@@ -36,6 +36,12 @@ const MAX_REDIRECTS: u32 = 10;
 
 /// Sitemaps of one host that are queued by one start of a run; further ones are a trap for crawlers.
 const MAX_SITEMAPS: usize = 1_000;
+
+/// The name in the state under which seeds are kept that were redirected within their place.
+pub(super) const MOVED: &str = "moved_seeds";
+
+/// Their number, and the first of them.
+pub(super) type Moved = (u64, Vec<MovedSeed>);
 
 /// What policy does with a judged page.
 pub(super) struct Action<'a> {
@@ -111,8 +117,16 @@ impl Found {
 impl Engine {
     /// Records what became of the request of a URL, unless another one follows.
     pub(super) fn record_fetched(&mut self, fetched: Fetched) -> Result<(), CrawlError> {
+        let respelt = respelt(&fetched);
         let Fetched { task, outcome, exchange } = fetched;
         let (queued, at) = (&task.queued, now());
+        if let Some((again, seed)) = respelt {
+            self.archive(exchange.as_ref())?;
+            self.requeue(&again, seed, None)?;
+            self.schedule.useful_answer(at);
+            self.schedule.finished(&task, false, at);
+            return self.finish_url(&queued.url, false);
+        }
         let is_useful = match &outcome {
             Outcome::Skipped(skipped) => {
                 if self.try_again(queued, skipped, at)?.is_some() {
@@ -526,6 +540,9 @@ impl Engine {
             Ok(target) if hops <= MAX_REDIRECTS => {
                 let depth = self.urls.depth(row.id)?;
                 let found = Found::page(Some(row.id), depth, Timestamp::now());
+                if depth == 0 {
+                    self.follow_move(row, target)?;
+                }
                 self.discover(target, &Found { kind: row.kind, hops, ..found })?;
                 target.as_str().to_owned()
             }
@@ -536,6 +553,52 @@ impl Engine {
             Err(why) => why.clone(),
         };
         Ok(Skipped::new(Reason::Redirect, Some(status), Some(detail)))
+    }
+
+    /// If a seed is redirected to https, to `www.` or from there, its scope comes along.
+    fn follow_move(&mut self, row: &UrlRow, target: &NormalUrl) -> Result<(), CrawlError> {
+        let mut first = row.clone();
+        while first.hops > 0
+            && let Some(before) = first.referrer.map(|id| self.state().url_by_id(id)).transpose()?
+        {
+            let Some(before) = before else { break };
+            first = before;
+        }
+        let is_of_seed = first.referrer.is_none() && first.kind == UrlKind::Page;
+        if is_of_seed && self.move_scope(&row.url, target) {
+            let (mut count, mut seeds): Moved = self.state().json(MOVED)?.unwrap_or_default();
+            count += 1;
+            if seeds.len() < SEEDS {
+                seeds.push(MovedSeed { url: row.url.to_string(), to: target.to_string() });
+            }
+            self.state().set_json(MOVED, &(count, seeds))?;
+        }
+        Ok(())
+    }
+
+    /// The same for the redirects of seeds that earlier starts have found.
+    pub(super) fn follow_known_moves(&mut self, roots: &[Root]) -> Result<(), CrawlError> {
+        for mut url in roots.iter().flat_map(|(_, urls)| urls).cloned() {
+            for _ in 0..MAX_REDIRECTS {
+                let known = self.urls.find(url.as_str());
+                let is_redirect = |it: &KnownUrl| it.state == UrlState::Skipped(Reason::Redirect);
+                let Some(known) = known.filter(is_redirect) else { break };
+                let target = UrlLog::row(self.state(), known)?.detail;
+                let Some(target) = target.and_then(|it| NormalUrl::stored(&it)) else { break };
+                self.move_scope(&url, &target);
+                url = target;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the scope grows by what lies there in the same place.
+    fn move_scope(&mut self, from: &NormalUrl, to: &NormalUrl) -> bool {
+        let is_moved = self.scope.follow_move(from, to);
+        if let Some(&seed) = self.sitemaps.seeds.get(&from.root_url()).filter(|_| is_moved) {
+            self.sitemaps.seeds.insert(to.root_url(), seed);
+        }
+        is_moved
     }
 
     /// Enters the pages and sitemaps that a sitemap lists.
@@ -578,11 +641,18 @@ impl Engine {
     ) -> Result<(), CrawlError> {
         let Some(&seed) = self.sitemaps.seeds.get(root_url) else { return Ok(()) };
         let found = Found { seed: Some(seed), ..Found::page(None, 0, robots.at) };
-        for url in robots::sitemaps(&robots.body) {
-            if let Ok(url) = NormalUrl::new(&url, &self.url_options)
-                && self.sitemaps.admit(&url)
-            {
-                self.discover(&url, &Found { kind: UrlKind::Sitemap, ..found })?;
+        for named in robots::named_sitemaps(&robots.body) {
+            let url = named.and_then(|url| {
+                NormalUrl::new(&url, &self.url_options).map_err(|_| url.to_string())
+            });
+            match url {
+                Ok(url) if self.sitemaps.admit(&url) => {
+                    self.discover(&url, &Found { kind: UrlKind::Sitemap, ..found })?;
+                }
+                Ok(_) => {}
+                Err(named) => {
+                    tracing::warn!(%root_url, named, "robots.txt names a sitemap without an absolute URL");
+                }
             }
         }
         Ok(())
@@ -619,8 +689,8 @@ impl Engine {
         let &Found { kind, depth, hops, referrer, at, .. } = found;
         let is_late = found.late && kind == UrlKind::Page && state == UrlState::Queued;
         let late = is_late.then(|| self.group(url)).transpose()?.map(Late::Pattern);
-        let (url, seed) = (url.as_str(), admitted.ok());
-        let new = NewUrl { url, host, kind, state, cause, seed, depth, hops, referrer, at };
+        let (given, url, seed) = (url.other_spelling(), url.as_str(), admitted.ok());
+        let new = NewUrl { url, given, host, kind, state, cause, seed, depth, hops, referrer, at };
         let id = self.urls.add(self.filter.state(), &new, late)?;
         if let UrlState::Skipped(reason) = state {
             return Ok(self.builder.skipped(self.filter.state(), (id, url), reason, cause)?);
@@ -704,6 +774,15 @@ impl Engine {
         let admitted = self.scope.admit(url, depth, spent)?;
         if depth > self.plan.crawl.max_depth { Err(Reason::Depth) } else { Ok(admitted) }
     }
+}
+
+/// A URL in the spelling to which it was redirected, if that is another one, and the seed list for which it is queued again.
+fn respelt(fetched: &Fetched) -> Option<(UrlRow, usize)> {
+    let Outcome::Redirect { target: Ok(target), .. } = &fetched.outcome else { return None };
+    let row = &fetched.task.queued.url;
+    let is_other = row.url == *target && row.url.requested() != target.requested();
+    let again = UrlRow { url: target.clone(), hops: row.hops + 1, ..row.clone() };
+    Some(again).filter(|again| is_other && again.hops <= MAX_REDIRECTS).zip(row.seed)
 }
 
 /// Whether two URLs are of one site.

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, path::Path};
 
-use super::Engine;
+use super::{Engine, record::MOVED};
 use crate::{
     crawl::{
         control::Tally,
@@ -13,7 +13,7 @@ use crate::{
     page::Timestamp,
     report::{
         Builder, End, FingerprintMethod, Report, ReportError, SEEDS, Search, SuspendedHost,
-        UnreachableSeed,
+        UnreachableSeed, Warning,
     },
     state::{
         KnownUrl, Reason, State, StateError, SuspendCause, SuspendedRow, UrlLog, UrlState,
@@ -196,6 +196,7 @@ fn run(state: &State) -> Result<Report, CrawlError> {
         against: state.repeated_others()?.into_iter().collect(),
         learnt: state.json("learnt")?.unwrap_or_default(),
         warc: number("warc")? != 0,
+        warnings: state.json(MOVED)?.map(Warning::of_moved).into_iter().collect(),
         ..Report::default()
     })
 }

@@ -53,8 +53,8 @@ fn is_unchanged(visit: &Visit, former: &JudgedDocument, parsed: &Parsed) -> bool
 /// Why there is no page any more, if that is what a request has shown.
 fn gone_reason(skipped: &Skipped) -> Option<Reason> {
     let is_lost = match skipped.reason {
-        // Nobody had asked for a 304.
-        Reason::Status => skipped.status != Some(304),
+        // Other statuses say that this request failed, not that there is no page.
+        Reason::Status => matches!(skipped.status, Some(404 | 410)),
         Reason::Robots | Reason::Redirect | Reason::ContentType | Reason::Noindex => true,
         _ => false,
     };

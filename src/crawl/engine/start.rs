@@ -80,6 +80,7 @@ impl Engine {
             filter,
             sink,
         };
+        engine.follow_known_moves(&roots)?;
         engine.queue_what_is_due(&roots)?;
         let (name, counts) = (&engine.plan.name, engine.counts);
         tracing::info!(name, fetched = counts.fetched, queued = counts.queued, "the run starts");
@@ -214,7 +215,7 @@ impl Engine {
         )?;
         for row in without_seed {
             match self.admit(&row.url, row.kind, row.depth, None) {
-                Ok(seed) => self.state().revive_url(row.id, seed, row.depth)?,
+                Ok(seed) => self.state().revive_url(&row, seed)?,
                 Err(_) if self.state().visit(row.id)?.is_some() => self.record_known(&row)?,
                 Err(reason) => self.record_skipped(&row, &Skipped::new(reason, None, None))?,
             }

@@ -5,7 +5,8 @@
 //! if the process may have few descriptors.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
+    mem,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -33,22 +34,36 @@ const IDLE_PER_HOST: usize = 64;
 /// How long they are kept: longer than a polite delay, shorter than most servers keep them.
 const IDLE_TIME: Duration = Duration::from_secs(20);
 
-/// The largest head that an HTTP/2 server may send, in bytes. Over HTTP/1 the client stops at 100 headers and 400 KiB.
+/// The largest head that an HTTP/2 server may send, in bytes. Over HTTP/1 the client stops at 400 KiB.
 const MAX_HEAD: u32 = 64 << 10;
 
 /// How long it may take to connect to a host. A request that got no response for longer has reached it.
 pub(super) fn connect_timeout(timeout: Duration) -> Duration {
     (timeout / 2).min(Duration::from_secs(8))
 }
+/// The fields of a head over HTTP/1: as many as a head of 400 KiB has if they are short. The client's map of them has room for 24,576.
+const MAX_FIELDS: usize = 16 << 10;
+
+/// Hosts that are remembered to refuse HTTP/2. If there are more, each is asked by HTTP/2 again.
+const MAX_REFUSING: usize = 10_000;
 
 /// The HTTP clients. Clones share their connections.
 #[derive(Clone, Debug)]
 pub(super) struct Connections {
+    /// Over HTTP/2 where a host speaks it.
+    any: Clients,
+    /// For hosts that refuse HTTP/2 although they offer it.
+    http1: Clients,
+    places: Arc<Mutex<Places>>,
+}
+
+/// Clients of one kind.
+#[derive(Clone, Debug)]
+struct Clients {
     /// Leaves connections open.
     lasting: Client,
     /// Closes each connection after its request.
     closing: Client,
-    places: Arc<Mutex<Places>>,
 }
 
 /// Whose connections may stay open.
@@ -57,6 +72,8 @@ struct Places {
     all: usize,
     hosts: HashMap<String, Place>,
     taken: usize,
+    /// The hosts that are asked by HTTP/1.1 only.
+    http1: HashSet<String>,
 }
 
 /// The places of one scheme, name and port.
@@ -73,15 +90,23 @@ pub(super) struct Lease<'a> {
     connections: &'a Connections,
     /// The host, if the connection stays open.
     host: Option<String>,
+    http1: bool,
 }
 
 impl Connections {
     pub(super) fn new(guard: &Arc<Guard>, options: &Options) -> Result<Self, FetchError> {
         let roots = options.authorities().map_err(FetchError::setup)?;
-        let tls = certificate::config(roots).map_err(FetchError::setup)?;
+        let mut tls = certificate::config(roots).map_err(FetchError::setup)?;
+        let clients = |tls: &ClientConfig| {
+            let client = |idle| client(guard, options, tls, idle);
+            Ok::<_, FetchError>(Clients { lasting: client(IDLE_PER_HOST)?, closing: client(0)? })
+        };
         Ok(Self {
-            lasting: client(guard, options, &tls, IDLE_PER_HOST)?,
-            closing: client(guard, options, &tls, 0)?,
+            any: clients(&tls)?,
+            http1: {
+                tls.alpn_protocols = vec![b"http/1.1".to_vec()];
+                clients(&tls)?
+            },
             places: Arc::new(Mutex::new(Places::new(IDLE.min(descriptors() / 4)))),
         })
     }
@@ -89,8 +114,9 @@ impl Connections {
     /// Must be held until the whole response has been read.
     pub(super) fn lease(&self, url: &Url) -> Lease<'_> {
         let host = &url[..Position::AfterPort];
-        let lasts = self.places().take(host, Instant::now());
-        Lease { connections: self, host: lasts.then(|| host.to_owned()) }
+        let mut places = self.places();
+        let (lasts, http1) = (places.take(host, Instant::now()), places.http1.contains(host));
+        Lease { connections: self, host: lasts.then(|| host.to_owned()), http1 }
     }
 
     fn places(&self) -> MutexGuard<'_, Places> {
@@ -100,7 +126,25 @@ impl Connections {
 
 impl Lease<'_> {
     pub(super) fn client(&self) -> &Client {
-        if self.host.is_some() { &self.connections.lasting } else { &self.connections.closing }
+        let Connections { any, http1, .. } = self.connections;
+        let clients = if self.http1 { http1 } else { any };
+        if self.host.is_some() { &clients.lasting } else { &clients.closing }
+    }
+
+    /// Asks by HTTP/1.1 from now on, unless that is what was done.
+    pub(super) fn downgrade(&mut self) -> bool {
+        !mem::replace(&mut self.http1, true)
+    }
+
+    /// The host has answered: if that was by HTTP/1.1 after it had refused HTTP/2, it is asked so from now on.
+    pub(super) fn answered(&self, url: &Url) {
+        if self.http1 {
+            let mut places = self.connections.places();
+            if places.http1.len() >= MAX_REFUSING {
+                places.http1.clear();
+            }
+            places.http1.insert(url[..Position::AfterPort].to_owned());
+        }
     }
 }
 
@@ -114,7 +158,7 @@ impl Drop for Lease<'_> {
 
 impl Places {
     fn new(all: usize) -> Self {
-        Self { all, hosts: HashMap::new(), taken: 0 }
+        Self { all, hosts: HashMap::new(), taken: 0, http1: HashSet::new() }
     }
 
     /// Takes a place for a connection that stays open, if there is one.
@@ -204,6 +248,7 @@ fn builder(guard: &Arc<Guard>, options: &Options) -> ClientBuilder {
         // The addresses of a name share it, so that a dead one leaves time for the next.
         .connect_timeout(connect_timeout(options.timeout))
         .pool_idle_timeout(IDLE_TIME)
+        .http1_max_headers(MAX_FIELDS)
         .http2_max_header_list_size(MAX_HEAD)
         // Browsers accept these too: a malformed header is no reason to lose a page.
         .http1_ignore_invalid_headers_in_responses(true)

@@ -55,8 +55,14 @@ const LOCAL_ERRORS: [i32; 3] = [24, 23, if cfg!(target_os = "linux") { 105 } els
 /// Messages of the HTTP client's layers that only say that something failed.
 const EMPTY_MESSAGES: [&str; 2] = ["error sending request", "client error (Connect)"];
 
-/// The HTTP client's message for a head of more than 100 headers or 400 KiB.
+/// The HTTP client's message for a head of more than 400 KiB or too many fields.
 const LARGE_HEAD: &str = "message head is too large";
+
+/// How the HTTP/2 layer's messages for a stream that is reset with `HTTP_1_1_REQUIRED` and for a GOAWAY end or begin, and that for a connection
+/// which is closed after a GOAWAY.
+const HTTP1_REQUIRED: &str = ": endpoint requires HTTP/1.1";
+const GOAWAY: &str = "connection error received: ";
+const CLOSED: &str = "stream closed because of a broken pipe";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -162,6 +168,14 @@ impl FetchError {
     pub(super) fn setup(source: impl Into<Source>) -> Self {
         let (url, source) = (None, Some(source.into()));
         Self { kind: Kind::Setup, url, retryable: false, answered: false, reached: false, source }
+    }
+
+    /// Whether the host has refused to speak HTTP/2, or closed the connection in its words.
+    pub(super) fn refuses_http2(&self) -> bool {
+        causes(self).any(|cause| {
+            let text = cause.to_string();
+            text.ends_with(HTTP1_REQUIRED) || text.starts_with(GOAWAY) || text == CLOSED
+        })
     }
 
     /// Why the body of the response is incomplete.

@@ -7,9 +7,11 @@ mod address;
 mod body;
 mod certificate;
 mod connections;
+mod cookies;
 mod failure;
 mod proxy;
 mod response;
+mod sniff;
 
 use std::{
     collections::BTreeMap,
@@ -26,7 +28,7 @@ use ipnet::IpNet;
 use reqwest::{
     Client, Method, Request,
     header::{
-        ACCEPT, ACCEPT_ENCODING, HeaderMap, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH,
+        ACCEPT, ACCEPT_ENCODING, COOKIE, HeaderMap, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH,
         USER_AGENT,
     },
 };
@@ -46,15 +48,19 @@ pub use body::Extent;
 pub(super) use body::MemoryShare;
 pub use failure::{Contact, FetchError};
 pub use proxy::{BadProxy, Proxy};
+pub use response::Response;
 #[cfg(feature = "cli")]
 pub(crate) use response::{Archived, fields, head_length};
-pub use response::{Response, is_html};
+pub(super) use sniff::format_of;
+pub use sniff::is_html;
 
 use address::{Guard, Source};
-use body::{Coding, MemoryBudget, PAGES, SITEMAPS};
-use connections::{Connections, connect_timeout};
+use body::{MemoryBudget, PAGES, SITEMAPS};
+use connections::{Connections, Lease, connect_timeout};
+use cookies::Cookies;
 use proxy::{Refused, report_ignored};
-use response::{Media, exchange_of_head};
+use response::exchange_of_head;
+use sniff::Media;
 
 /// A body that is not needed is read up to this length, so that its connection can be reused: up to about here that is cheaper than a
 /// new connection.
@@ -79,6 +85,8 @@ pub struct Options {
     /// Longest body of a page in decoded bytes; a longer one is cut there, and the page is marked.
     #[serde(serialize_with = "crate::page::serialize_size")]
     pub max_body: ByteSize,
+    /// Whether a URL that is redirected to itself with a cookie is requested once more with it, and the others of its host too.
+    pub cookies: bool,
     /// Networks that may be connected to although they are not globally routable.
     pub allow_private: Vec<IpNet>,
     /// Names with the address and port to use instead of the resolver's. The port replaces the URL's default port; a URL with
@@ -121,6 +129,7 @@ impl Default for Options {
             retries: 3,
             give_up_after: Duration::from_mins(1),
             max_body: ByteSize::mib(8),
+            cookies: true,
             allow_private: Vec::new(),
             resolve: BTreeMap::new(),
             proxy: None,
@@ -149,6 +158,7 @@ pub struct Fetcher {
     sitemaps: MemoryBudget,
     proxy: Option<Proxy>,
     headers: HeaderMap,
+    cookies: Option<Cookies>,
     timeout: Duration,
     max_page: usize,
     /// Whether every exchange is kept for the archive. That takes about twice the memory.
@@ -174,6 +184,7 @@ impl Fetcher {
             sitemaps: MemoryBudget::new(SITEMAPS),
             proxy: options.proxy.clone(),
             headers: headers(user_agent)?,
+            cookies: options.cookies.then(Cookies::default),
             timeout: options.timeout,
             max_page: usize::try_from(options.max_body.as_u64()).unwrap_or(usize::MAX),
             keep_exchanges: false,
@@ -235,9 +246,32 @@ impl Fetcher {
     }
 
     /// Requests `url` once, like [`Self::get`]; the head must arrive within `head_timeout`, if that is given. With validators that are `known`
-    /// from an earlier response of this URL, asks whether the page has changed: the status is 304 if it has not. If exchanges are kept and a
-    /// head arrived, also returns the exchange as it was sent and received, content coding kept.
+    /// from an earlier response of this URL, asks whether the page has changed: the status is 304 if it has not. A server that cannot answer
+    /// that question is asked once more without it, and one that only sets a cookie once more with it. If exchanges are kept and a head
+    /// arrived, also returns the exchange as it was sent and received, content coding kept.
     pub async fn exchange(
+        &self,
+        url: &Url,
+        resource: Resource,
+        head_timeout: Option<Duration>,
+        known: Option<&Validators>,
+    ) -> (Result<Response, FetchError>, Option<Exchange>) {
+        let (got, exchange) = self.exchange_once(url, resource, head_timeout, known).await;
+        let again = match &got {
+            Ok(response) if self.cookies.as_ref().is_some_and(|it| it.learn(url, response)) => {
+                known
+            }
+            Ok(response)
+                if known.is_some() && matches!(response.status.as_u16(), 400 | 412 | 501) =>
+            {
+                None
+            }
+            _ => return (got, exchange),
+        };
+        self.exchange_once(url, resource, head_timeout, again).await
+    }
+
+    async fn exchange_once(
         &self,
         url: &Url,
         resource: Resource,
@@ -246,7 +280,7 @@ impl Fetcher {
     ) -> (Result<Response, FetchError>, Option<Exchange>) {
         let (mut exchange, mut answered) = (None, false);
         let head_timeout = head_timeout.unwrap_or(self.timeout);
-        let headers = self.headers(known);
+        let headers = self.headers(url, known);
         let asking =
             self.ask((url, &headers), resource, head_timeout, &mut exchange, &mut answered);
         let asked = tokio::time::timeout(self.timeout, asking).await;
@@ -259,8 +293,10 @@ impl Fetcher {
     }
 
     /// What is sent with each request, and what asks for changes.
-    fn headers(&self, known: Option<&Validators>) -> HeaderMap {
+    fn headers(&self, url: &Url, known: Option<&Validators>) -> HeaderMap {
         let mut headers = self.headers.clone();
+        let cookie = self.cookies.as_ref().and_then(|cookies| cookies.of(url));
+        headers.extend(cookie.map(|cookie| (COOKIE, cookie)));
         let etag = known.and_then(Validators::etag);
         let date = known.and_then(Validators::last_modified);
         for (name, value) in [(IF_NONE_MATCH, etag), (IF_MODIFIED_SINCE, date)] {
@@ -281,9 +317,8 @@ impl Fetcher {
     ) -> Result<Response, FetchError> {
         self.admit(url)?;
         let started = Timestamp::now();
-        let lease = self.connections.lease(url);
-        let head =
-            tokio::time::timeout(head_timeout, self.head((url, headers), lease.client())).await;
+        let mut lease = self.connections.lease(url);
+        let head = tokio::time::timeout(head_timeout, self.head((url, headers), &mut lease)).await;
         let (arriving, address) = head.map_err(|_| {
             FetchError::timeout(url, head_timeout > connect_timeout(self.timeout))
         })??;
@@ -311,8 +346,23 @@ impl Fetcher {
         Ok(response)
     }
 
-    /// Sends the request, and receives the head of the response and the host's address.
+    /// Receives the head of the response, by HTTP/1.1 if the host refuses HTTP/2, and the host's address.
     async fn head(
+        &self,
+        request: (&Url, &HeaderMap),
+        lease: &mut Lease<'_>,
+    ) -> Result<(reqwest::Response, SocketAddr), FetchError> {
+        let error = match self.send(request, lease.client()).await {
+            Err(error) if error.refuses_http2() && lease.downgrade() => error,
+            sent => return sent,
+        };
+        let sent = self.send(request, lease.client()).await.map_err(|_| error)?;
+        lease.answered(request.0);
+        Ok(sent)
+    }
+
+    /// Sends the request, and receives the head of the response and the host's address.
+    async fn send(
         &self,
         (url, headers): (&Url, &HeaderMap),
         client: &Client,
@@ -345,20 +395,20 @@ impl Fetcher {
         mut received: Option<&mut Vec<u8>>,
         response: &mut Response,
     ) -> std::io::Result<()> {
-        let coding = Coding::of(arriving.headers())?;
+        let codings = body::codings(arriving.headers());
         let (limit, budget) = match resource {
             Resource::Page => (self.max_page, &self.pages),
             Resource::Robots => (500 << 10, &self.pages),
             Resource::Sitemap => (50 << 20, &self.sitemaps),
         };
-        let mut share = budget.share(coding.memory() + usize::from(received.is_some()));
+        let mut share = budget.share(body::memory(&codings) + usize::from(received.is_some()));
         let chunks = arriving.bytes_stream().inspect_ok(|chunk| {
             if let Some(received) = &mut received {
                 received.extend_from_slice(chunk);
             }
         });
         (response.body, response.extent) =
-            body::read(Box::pin(chunks), coding, limit, &mut share).await?;
+            body::read(Box::pin(chunks), &codings, limit, &mut share).await?;
         response.share = Some(Arc::new(share));
         Ok(())
     }
@@ -378,7 +428,7 @@ async fn read_unneeded(response: reqwest::Response, mut share: MemoryShare) -> (
         return nothing;
     }
     let chunks = Box::pin(response.bytes_stream());
-    let rest = body::read(chunks, Coding::Identity, UNNEEDED_BODY, &mut share);
+    let rest = body::read(chunks, &[], UNNEEDED_BODY, &mut share);
     match tokio::time::timeout(UNNEEDED_TIME, rest).await {
         Ok(Ok(rest)) => rest,
         _ => nothing,

@@ -1,4 +1,4 @@
-//! One response: what the crawler needs of its head, its decoded body and whether it is HTML, and on request the exchange for the archive; also a
+//! One response: what the crawler needs of its head, its decoded body, and on request the exchange for the archive; also a
 //! response that was received earlier, as it is in an archive.
 
 use std::{
@@ -15,13 +15,13 @@ use jiff::{fmt::strtime::BrokenDownTime, tz::TimeZone};
 use reqwest::{
     StatusCode,
     header::{
-        CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, LAST_MODIFIED,
-        LOCATION, RETRY_AFTER, TRANSFER_ENCODING,
+        CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, LAST_MODIFIED, LINK, LOCATION,
+        REFRESH, RETRY_AFTER, SET_COOKIE, TRANSFER_ENCODING,
     },
 };
 use url::{Position, Url};
 
-use super::body::{self, Coding, Extent, MemoryBudget, MemoryShare};
+use super::body::{self, Extent, MemoryBudget, MemoryShare};
 use crate::{
     page::{Timestamp, Validators},
     sink::warc::Exchange,
@@ -54,6 +54,12 @@ pub struct Response {
     pub validators: Validators,
     /// The `X-Robots-Tag` headers.
     pub x_robots_tag: Vec<String>,
+    /// The `Link` headers.
+    pub link: Vec<String>,
+    /// The `Refresh` header.
+    pub refresh: Option<String>,
+    /// The `Set-Cookie` headers of a redirect.
+    pub(super) cookies: Vec<String>,
     /// The body without its content coding, or as much of it as `extent` says.
     pub body: Vec<u8>,
     /// How much of the body was kept.
@@ -83,6 +89,13 @@ impl Response {
                 Validators::default()
             },
             x_robots_tag: texts(&HeaderName::from_static("x-robots-tag")),
+            link: texts(&LINK),
+            refresh: texts(&REFRESH).into_iter().next(),
+            cookies: if response.status().is_redirection() {
+                texts(&SET_COOKIE)
+            } else {
+                Vec::new()
+            },
             body: Vec::new(),
             extent: Extent::Skipped,
             share: None,
@@ -200,80 +213,6 @@ fn retry_after(value: &str, now: jiff::Timestamp) -> Option<Duration> {
     Some(delay.min(MAX_RETRY_AFTER))
 }
 
-/// Patterns of the WHATWG MIME Sniffing Standard, section 7.1, that identify HTML; each must be followed by a space or `>`.
-const HTML_OPENINGS: [&[u8]; 17] = [
-    b"<!doctype html",
-    b"<html",
-    b"<head",
-    b"<script",
-    b"<iframe",
-    b"<h1",
-    b"<div",
-    b"<font",
-    b"<table",
-    b"<a",
-    b"<style",
-    b"<title",
-    b"<b",
-    b"<body",
-    b"<br",
-    b"<p",
-    b"<!--",
-];
-
-/// How many bytes of a body the standard examines.
-const SNIFFED: usize = 1445;
-
-/// What a `Content-Type` header says about a body.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Media {
-    Html,
-    Other,
-    /// There is no type, or a meaningless one: the body decides.
-    Unknown,
-}
-
-impl Media {
-    pub(super) fn of(content_type: Option<&str>) -> Self {
-        let essence = content_type.unwrap_or_default().split([';', ',']).next().unwrap_or_default();
-        match essence.trim().to_ascii_lowercase().as_str() {
-            "text/html" | "application/xhtml+xml" => Self::Html,
-            "unknown/unknown" | "application/unknown" | "*/*" => Self::Unknown,
-            essence if essence.contains('/') => Self::Other,
-            _ => Self::Unknown,
-        }
-    }
-}
-
-/// Whether a body is HTML or XHTML: by its `Content-Type`, or without a usable one by sniffing the decoded `body` as the
-/// [WHATWG MIME Sniffing Standard](https://mimesniff.spec.whatwg.org/#identifying-a-resource-with-an-unknown-mime-type) does.
-///
-/// ```
-/// use pagesieve::crawl::fetch::is_html;
-///
-/// assert!(is_html(Some("Text/HTML; charset=gbk"), b""));
-/// assert!(is_html(None, b"\n <!DOCTYPE html><title>x</title>"));
-/// assert!(!is_html(Some("text/plain"), b"<html>"));
-/// assert!(!is_html(None, b"%PDF-1.7"));
-/// ```
-#[must_use]
-pub fn is_html(content_type: Option<&str>, body: &[u8]) -> bool {
-    match Media::of(content_type) {
-        Media::Html => true,
-        Media::Other => false,
-        Media::Unknown => sniffs_as_html(&body[..body.len().min(SNIFFED)]),
-    }
-}
-
-fn sniffs_as_html(head: &[u8]) -> bool {
-    let start = head.iter().position(|byte| !b"\t\n\x0c\r ".contains(byte)).unwrap_or(head.len());
-    let head = &head[start..];
-    HTML_OPENINGS.iter().any(|opening| {
-        head.get(..opening.len()).is_some_and(|found| found.eq_ignore_ascii_case(opening))
-            && matches!(head.get(opening.len()), Some(b' ' | b'>'))
-    })
-}
-
 /// A response with its head, as HTTP/1 has it.
 pub(crate) struct Archived<'a> {
     /// The status.
@@ -303,11 +242,10 @@ impl<'a> Archived<'a> {
         Some(Self { status, content_type: content_type(&headers), headers, body })
     }
 
-    /// The body without transfer coding and content coding, at most this many bytes. Archives name codings that they have removed: a body
-    /// that is not coded as the head says is taken as it is.
+    /// The body without transfer coding and content codings, at most this many bytes, as a crawl would read it.
     ///
     /// # Errors
-    /// If it can neither be decoded nor be markup.
+    /// If it cannot be decoded.
     pub(crate) fn body(&self, limit: usize) -> io::Result<(Vec<u8>, Extent)> {
         let is_chunked = self
             .headers
@@ -316,19 +254,11 @@ impl<'a> Archived<'a> {
             .any(|value| value.as_bytes().to_ascii_lowercase().ends_with(b"chunked"));
         let whole = is_chunked.then(|| without_chunks(self.body)).flatten();
         let body = whole.as_deref().unwrap_or(self.body);
-        let decoded = Coding::of(&self.headers).map_err(io::Error::from).and_then(|coding| {
-            let chunks = stream::iter([Ok(Bytes::copy_from_slice(body))]);
-            let mut share = MemoryBudget::new(usize::MAX >> 4).share(coding.memory());
-            let read = body::read(chunks, coding, limit, &mut share).now_or_never();
-            read.expect("everything is in memory")
-        });
-        match decoded {
-            Err(_) if self.headers.contains_key(CONTENT_ENCODING) && is_markup(body) => {
-                let extent = if body.len() > limit { Extent::Cut } else { Extent::Whole };
-                Ok((body[..body.len().min(limit)].to_vec(), extent))
-            }
-            decoded => decoded,
-        }
+        let codings = body::codings(&self.headers);
+        let chunks = stream::iter([Ok(Bytes::copy_from_slice(body))]);
+        let mut share = MemoryBudget::new(usize::MAX >> 4).share(body::memory(&codings));
+        let read = body::read(chunks, &codings, limit, &mut share).now_or_never();
+        read.expect("everything is in memory")
     }
 }
 
@@ -375,12 +305,6 @@ fn without_chunks(mut bytes: &[u8]) -> Option<Vec<u8>> {
     (!body.is_empty()).then_some(body)
 }
 
-/// Whether these bytes begin like markup, and not like compressed data.
-fn is_markup(body: &[u8]) -> bool {
-    let body = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
-    body.trim_ascii_start().starts_with(b"<")
-}
-
 #[cfg(test)]
 mod tests {
     use flate2::{Compression, write::GzEncoder};
@@ -419,58 +343,6 @@ mod tests {
     fn a_location_keeps_its_bytes_whatever_its_charset() {
         assert_eq!(ascii_of("/ä?q=x y".as_bytes()), "/%C3%A4?q=x y");
         assert_eq!(ascii_of(b"/\xe4"), "/%E4");
-    }
-
-    #[test]
-    fn a_type_is_read_without_its_parameters_and_case() {
-        for html in
-            ["text/html", " TEXT/Html ;charset=x", "application/xhtml+xml", "text/html,text/html"]
-        {
-            assert_eq!(Media::of(Some(html)), Media::Html, "{html}");
-        }
-        for other in
-            ["text/plain", "image/png", "application/xml", "text/htmlx", "video/mp4; a=text/html"]
-        {
-            assert_eq!(Media::of(Some(other)), Media::Other, "{other}");
-        }
-        for unknown in [
-            None,
-            Some(""),
-            Some("html"),
-            Some(";charset=utf-8"),
-            Some("unknown/unknown"),
-            Some("*/*"),
-        ] {
-            assert_eq!(Media::of(unknown), Media::Unknown, "{unknown:?}");
-        }
-    }
-
-    #[test]
-    fn sniffing_asks_for_a_known_tag_and_its_end() {
-        for html in [
-            "<html>",
-            "\t\r\n\x0c <HTML lang=de>",
-            "<!doctype HTML>",
-            "<p>",
-            "<!-- x",
-            "<a href>",
-            "<br >",
-        ] {
-            assert!(is_html(None, html.as_bytes()), "{html}");
-        }
-        for other in [
-            "",
-            "   ",
-            "<",
-            "<html",
-            "<article>",
-            "<?xml version='1.0'?>",
-            "x<html>",
-            "\u{feff}<html>",
-            "<!--x",
-        ] {
-            assert!(!is_html(None, other.as_bytes()), "{other}");
-        }
     }
 
     fn body(head: &str, body: &[u8]) -> Result<String, String> {

@@ -8,6 +8,7 @@ use crate::page::Timestamp;
 pub(super) fn new_url(url: &str, host: HostId) -> NewUrl<'_> {
     NewUrl {
         url,
+        given: None,
         host,
         kind: UrlKind::Page,
         state: UrlState::Queued,

@@ -57,7 +57,7 @@ fn cut_bodies_and_broken_connections_are_retried_then_failures() {
             .at("*", "/", page("seed", &["/cut", "/broken", "/garbage", "/heals"]))
             .at("*", "/cut", page("cut", &[]).cut(20))
             .at("*", "/broken", Reply::raw(""))
-            .at("*", "/garbage", Reply::html("not gzip").header("Content-Encoding", "gzip"))
+            .at("*", "/garbage", Reply::html("\0not gzip").header("Content-Encoding", "gzip"))
             .script("*", "/heals", [page("heals", &[]).chunked().cut(30), page("heals", &[])]),
         &["a.test/"],
     )

@@ -206,7 +206,7 @@ fn a_response_that_broke_off_is_archived_as_truncated() {
         .at("*", "/", page("seed", &["/cut", "/slow", "/garbage", "/bomb", "/none", "/long"]))
         .at("*", "/cut", page("cut", &[]).cut(50))
         .at("*", "/slow", slow)
-        .at("*", "/garbage", Reply::html("no gzip").header("Content-Encoding", "gzip"))
+        .at("*", "/garbage", Reply::html("\0no gzip").header("Content-Encoding", "gzip"))
         .at("*", "/bomb", Reply::html(bomb).header("Content-Encoding", "gzip"))
         .at("*", "/long", Reply::html(html("long", 2000, &[])))
         .at("*", "/none", Reply::raw(""));

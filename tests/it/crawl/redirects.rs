@@ -1,6 +1,11 @@
 //! Redirects: hop by hop through the frontier.
 
-use pagesieve::crawl::scope::Reach;
+use std::time::Duration;
+
+use pagesieve::{
+    crawl::scope::Reach,
+    report::{MovedSeed, Warning},
+};
 
 use super::site::{Site, outcomes, page};
 use crate::server::{Reply, Routes};
@@ -81,6 +86,113 @@ fn redirects_in_a_circle_end() {
     let detail = |url: &str| site.line(url)["detail"].as_str().unwrap().to_owned();
     assert_eq!(detail("a.test/"), "http://a.test/b");
     assert!(detail("b.test/").starts_with("to itself"), "{}", detail("b.test/"));
+}
+
+#[test]
+fn a_redirect_to_another_spelling_of_its_url_is_followed() {
+    let site = Site::new(
+        Routes::new()
+            .at("*", "/", page("seed", &["/~joe/", "/b%5B1%5D", "/t", "/c[1]", "/ring"]))
+            .at("*", "/~joe/", Reply::redirect(301, "/%7Ejoe/"))
+            .at("*", "/%7Ejoe/", page("joe", &["below"]))
+            .at("*", "/b%5B1%5D", Reply::redirect(301, "/b[1]"))
+            .at("*", "/b[1]", page("b", &[]))
+            .at("*", "/t", Reply::redirect(302, "/t?utm_source=own"))
+            .at("*", "/t?utm_source=own", page("t", &[]))
+            .at("*", "/c[1]", page("c", &[]))
+            .at("*", "/ring", Reply::redirect(302, "/%72ing"))
+            .at("*", "/%72ing", Reply::redirect(302, "/ring")),
+        &["a.test/"],
+    );
+    let report = site.run();
+    let expected = outcomes([
+        ("a.test/", "unique"),
+        ("a.test/~joe/", "unique"),
+        ("a.test/~joe/below", "status"),
+        ("a.test/b%5B1%5D", "unique"),
+        ("a.test/t", "unique"),
+        ("a.test/c%5B1%5D", "unique"),
+        ("a.test/ring", "redirect"),
+    ]);
+    assert_eq!(site.outcomes(), expected);
+    assert_eq!(report.counts.fetched, 5);
+    assert_eq!(site.asked("a.test/ring") + site.asked("a.test/%72ing"), 11);
+    // A later start knows the spelling.
+    let mut plan = site.plan.clone();
+    plan.crawl.revisit_after = Some(Duration::ZERO);
+    assert_eq!(super::site::run(plan).counts.unchanged, 5);
+    assert_eq!((site.asked("a.test/~joe/"), site.asked("a.test/%7Ejoe/")), (1, 2));
+}
+
+#[test]
+fn a_redirect_that_only_sets_a_cookie_is_tried_with_it() {
+    let site = || {
+        Site::answering(
+            |request, _| match (&*request.path, request.header("cookie")) {
+                ("/robots.txt", _) => Reply::new(404, ""),
+                ("/never", _) => Reply::redirect(302, "/never").header("Set-Cookie", "seen=1"),
+                (path, None) => Reply::redirect(302, path)
+                    .header("Set-Cookie", "seen=1; Path=/")
+                    .header("Set-Cookie", "b=2"),
+                ("/", Some("seen=1; b=2")) => page("seed", &["/a", "/never"]),
+                (path, Some(_)) => page(path, &[]),
+            },
+            &["a.test/"],
+        )
+    };
+    let with = site();
+    with.run();
+    let expected =
+        outcomes([("a.test/", "unique"), ("a.test/a", "unique"), ("a.test/never", "redirect")]);
+    assert_eq!(with.outcomes(), expected);
+    assert_eq!((with.asked("a.test/"), with.asked("a.test/a")), (2, 1));
+    assert!(with.asked("a.test/never") <= 2);
+    let without = site().planned(|plan| plan.fetch.cookies = false);
+    without.run();
+    assert_eq!(without.outcomes(), outcomes([("a.test/", "redirect")]));
+    assert_eq!(without.asked("a.test/"), 1);
+}
+
+#[test]
+fn a_seed_that_moves_within_its_place_takes_its_scope_along() {
+    let robots = "Sitemap: http://www.a.test/map.xml";
+    let map = "<urlset><url><loc>http://www.a.test/listed</loc></url></urlset>";
+    let site = Site::new(
+        Routes::new()
+            .at("a.test", "/", Reply::redirect(301, "http://www.a.test/"))
+            .at("b.test", "/", Reply::redirect(301, "http://c.test/"))
+            .at("www.a.test", "/", page("home", &["/next", "http://a.test/old", "http://c.test/"]))
+            .at("www.a.test", "/robots.txt", Reply::text(robots))
+            .at("www.a.test", "/map.xml", Reply::new(200, map).header("Content-Type", "text/xml"))
+            .at("www.a.test", "/listed", page("listed", &[]))
+            .at("www.a.test", "/next", page("next", &[]))
+            .at("a.test", "/old", page("old", &["http://www.a.test/late"]))
+            .at("www.a.test", "/late", page("late", &[])),
+        &["a.test/", "b.test/"],
+    )
+    .planned(|plan| {
+        plan.seeds[0].sitemaps = true;
+        plan.crawl.max_pages = 2;
+    });
+    site.run();
+    // A later start knows it.
+    let site = site.planned(|plan| plan.crawl.max_pages = 99);
+    let report = site.run();
+    let expected = outcomes([
+        ("a.test/", "redirect"),
+        ("b.test/", "redirect"),
+        ("c.test/", "scope"),
+        ("www.a.test/", "unique"),
+        ("www.a.test/next", "unique"),
+        ("www.a.test/map.xml", "sitemap"),
+        ("www.a.test/listed", "unique"),
+        ("a.test/old", "unique"),
+        ("www.a.test/late", "unique"),
+    ]);
+    assert_eq!(site.outcomes(), expected);
+    let moved = MovedSeed { url: "http://a.test/".into(), to: "http://www.a.test/".into() };
+    assert_eq!(report.warnings, [Warning::Moved { count: 1, seeds: vec![moved] }]);
+    assert!(report.to_string().contains("http://a.test/ to http://www.a.test/"), "{report}");
 }
 
 #[test]

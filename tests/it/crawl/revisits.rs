@@ -250,6 +250,33 @@ fn links_of_a_page_with_the_same_text_are_followed_as_its_verdict_says() {
 }
 
 #[test]
+fn a_server_that_refuses_the_question_is_asked_without_it() {
+    let statuses = [("/400", 400), ("/412", 412), ("/501", 501), ("/403", 403), ("/410", 410)];
+    let (site, pass) = passes(move |request, pass| {
+        let path = &*request.path;
+        let full = |text: &str| page(text, &[]).header("ETag", "\"x\"");
+        let asks = request.header("if-none-match").is_some();
+        match statuses.iter().find(|(name, _)| *name == path) {
+            None if path == "/" => page("seed", &["/400", "/412", "/501", "/403", "/410"]),
+            None => Reply::new(404, ""),
+            Some((_, 403 | 410)) if pass == 0 => full(path),
+            Some((_, status @ (403 | 410))) => Reply::new(*status, ""),
+            Some((_, status)) if asks => Reply::new(*status, ""),
+            Some(_) => full(if pass > 0 && path == "/501" { "another" } else { path }),
+        }
+    });
+    site.run();
+    pass.store(1, Ordering::SeqCst);
+    let report = revisit(&site);
+    assert_eq!(summary(&site), ["/501 text unique", "/410 gone status"]);
+    let found = Pass { unchanged: 3, changed: 1, gone: 1, back: 0, new: 0 };
+    assert_eq!(report.pass, Some(found));
+    for (path, asked) in [("/400", 3), ("/412", 3), ("/501", 3), ("/403", 2), ("/410", 2)] {
+        assert_eq!(site.server.count("a.test", path), asked, "{path}");
+    }
+}
+
+#[test]
 fn a_page_that_is_gone_stays_stored_and_may_come_back() {
     let (site, pass) = passes(|request, pass| match (&*request.path, pass) {
         ("/", _) => page("seed", &["/404", "/moved", "/hidden", "/pdf"]),

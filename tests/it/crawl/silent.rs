@@ -4,6 +4,7 @@
 use std::{
     collections::BTreeMap,
     fs,
+    io::{Read, Write},
     net::{SocketAddr, TcpListener},
     process::{Child, Command, Stdio},
     thread,
@@ -156,4 +157,63 @@ fn a_process_with_too_few_file_descriptors_says_so_at_once() {
 
 fn one_page(request: &Request, _: usize) -> Reply {
     page(&request.host, &[])
+}
+
+/// The address of a server that answers with this again and again, a piece at a time.
+fn endless(start: &'static str, piece: &'static str, pause: Duration) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            thread::spawn(move || {
+                drop(stream.read(&mut [0; 4096]));
+                drop(stream.write_all(start.as_bytes()));
+                while stream.write_all(piece.as_bytes()).is_ok() {
+                    thread::sleep(pause);
+                }
+            });
+        }
+    });
+    address
+}
+
+#[test]
+fn answers_without_end_delay_no_other_host() {
+    let early = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";
+    let links: Vec<String> = (1..12).map(|n| format!("/{n}")).collect();
+    let server = Server::answering(move |request, _| match &*request.path {
+        "/robots.txt" => Reply::text(""),
+        "/" => page("/", &links.iter().map(String::as_str).collect::<Vec<_>>()),
+        path => page(path, &[]),
+    });
+    let directory = TempDir::new().unwrap();
+    let mut hosts: BTreeMap<_, _> = [("z.test".to_owned(), server.address())].into();
+    for n in 0..11 {
+        let address = match n % 3 {
+            0 => endless("", early, Duration::ZERO),
+            1 => endless("", early, Duration::from_millis(20)),
+            _ => endless("HTTP/1.1 200 OK\r\n", "X: y\r\n", Duration::from_millis(20)),
+        };
+        hosts.insert(format!("h{n}.test"), address);
+    }
+    let seeds: Vec<_> = hosts.keys().map(|name| format!("http://{name}/")).collect();
+    let mut plan = site::plan(&server, directory.path(), &["none.test"], &seeds);
+    plan.fetch.resolve = hosts;
+    plan.crawl.concurrency = 8.try_into().unwrap();
+    let stop = CancellationToken::new();
+    let (progress, mut watched) = watch::channel(Progress::default());
+    let control = Control::default().with_stop(stop.clone()).with_progress(progress);
+    let took = Runtime::new().unwrap().block_on(async {
+        let began = Instant::now();
+        let watching = async {
+            drop(watched.wait_for(|progress| progress.counts.fetched >= 12).await);
+            stop.cancel();
+            began.elapsed()
+        };
+        let (report, took) = tokio::join!(crawl::run(plan, control), watching);
+        assert_eq!(report.unwrap().counts.fetched, 12);
+        took
+    });
+    println!("12 pages in {took:?}");
+    assert!(took < Duration::from_secs(15), "{took:?}");
 }

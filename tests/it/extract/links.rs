@@ -62,6 +62,52 @@ fn links_in_noscript_and_button_are_followed() {
 }
 
 #[test]
+fn links_in_drawings_are_followed() {
+    let document = extract(
+        "<svg><title>t</title><a xlink:href='/a?x'><text>no text</text></a><g><a href=/b rel=nofollow><path/></a></g></svg><p>Text",
+    );
+    assert_eq!(urls(&document), ["http://example.org/a?x", "http://example.org/b"]);
+    assert_eq!(document.links.iter().map(|link| link.nofollow).collect::<Vec<_>>(), [false, true]);
+    assert_eq!(document.text, "Text");
+}
+
+#[test]
+fn a_query_is_encoded_as_the_page_and_a_path_in_utf_8() {
+    for (charset, query) in [
+        ("gbk", "%C4%E3%BA%C3"),
+        ("big5", "%A7A%A6n"),
+        ("utf-8", "%E4%BD%A0%E5%A5%BD"),
+        ("windows-1252", "%26%2320320%3B%26%2322909%3B"),
+    ] {
+        let encoding = encoding_rs::Encoding::for_label(charset.as_bytes()).unwrap();
+        let markup = "<a href='/%C4%E3?a=b&amp;q=&#20320;&#22909;#&#20320;'>a</a><a href='/&#20320;?'>b</a>\
+                      <link rel=canonical href='?q=&#20320;&#22909;'>";
+        let html = format!("<meta charset={charset}>{markup}");
+        let document = extractor().extract(&page(&encoding.encode(&html).0));
+        let found = urls(&document);
+        assert_eq!(found[0], format!("http://example.org/%C4%E3?a=b&q={query}"), "{charset}");
+        assert_eq!(found[1], "http://example.org/%E4%BD%A0?", "{charset}");
+    }
+}
+
+#[test]
+fn headers_refresh_and_name_the_canonical_url_as_elements_do() {
+    let of = |body: &str| {
+        let page = Page {
+            refresh: Some("0; url=../next".to_owned()),
+            link: vec!["</a.css>; rel=preload".to_owned(), "<here>; rel=canonical".to_owned()],
+            ..page(body.as_bytes())
+        };
+        extractor().extract(&page)
+    };
+    let document = of("<a href=b>b</a>");
+    assert_eq!(urls(&document), ["http://example.org/next", "http://example.org/dir/b"]);
+    assert_eq!(document.canonical.unwrap().as_str(), "http://example.org/dir/here");
+    let document = of("<link rel=canonical href=there>");
+    assert_eq!(document.canonical.unwrap().as_str(), "http://example.org/dir/there");
+}
+
+#[test]
 fn a_visitor_counter_does_not_end_the_head() {
     let head = "<noscript><style>p{}</style><img src=/count alt=x><div>x</div><meta name=robots content=nofollow></noscript>";
     let document =
