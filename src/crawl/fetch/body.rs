@@ -294,6 +294,9 @@ where
 
 /// Reads what precedes the data of a gzip member.
 async fn read_gzip_head(wire: &mut (impl AsyncBufRead + Send + Unpin)) -> io::Result<()> {
+    if wire.fill_buf().await?.first().is_some_and(|first| *first != 0x1f) {
+        return Err(BadBody::NoGzip.into());
+    }
     let mut fixed = [0; 10];
     wire.read_exact(&mut fixed).await?;
     let [0x1f, 0x8b, 8, flags, ..] = fixed else { return Err(BadBody::NoGzip.into()) };
