@@ -65,6 +65,6 @@ pub(super) fn man(args: &ManArgs, out: &mut Out) -> Result<Exit> {
 }
 
 pub(super) fn schema(_: &SchemaArgs, out: &mut Out) -> Result<Exit> {
-    writeln!(out, "{:#}", config::schema()).map_err(Failure::Output)?;
+    out.write_all(config::SCHEMA.as_bytes()).map_err(Failure::Output)?;
     Ok(Exit::Done)
 }

@@ -1,14 +1,10 @@
 //! `pagesieve eval`: measures the quality of the filter on texts whose similarity is known.
 
 use std::{
-    fmt::Display,
     fs::{self, File},
     io::{BufReader, Write},
     path::{MAIN_SEPARATOR, Path, PathBuf},
 };
-
-use clap::ValueEnum;
-use serde::Serialize;
 
 use super::{
     Exit, Failure, Out, Result,
@@ -17,7 +13,7 @@ use super::{
 };
 use crate::{
     config::Config,
-    eval::{self, Corpus, CorpusError, Method, Text, Unlisted, compare, evaluate, read_texts},
+    eval::{self, Corpus, CorpusError, Text, Unlisted, evaluate, read_texts},
     input::{Documents, Reading, extracted},
     page::Outline,
 };
@@ -35,7 +31,6 @@ use crate::{
 Examples:
     pagesieve eval pairs.jsonl --texts main_text.jsonl --seeds 5
     pagesieve eval pairs.jsonl --pages pages/ --html quality.html
-    pagesieve eval pairs.jsonl --texts texts.jsonl --method minhash tutorial pagesieve
     pagesieve eval pairs.jsonl --texts texts.jsonl --set dedup.mode=classic
     pagesieve eval pairs.jsonl --texts texts.jsonl --json | jq '.groups[0].recall'"
 )]
@@ -50,9 +45,6 @@ pub(super) struct Args {
     /// Take the mean over N hash seeds instead of the configured one
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     seeds: Option<u16>,
-    /// Compare with other methods instead: all of them, or the named ones (after PAIRS, or separated by commas)
-    #[arg(long, value_name = "METHOD", num_args = 0.., value_delimiter = ',', conflicts_with_all = ["seeds", "html"])]
-    method: Option<Vec<Method>>,
     /// Print all figures as JSON
     #[arg(long)]
     json: bool,
@@ -89,12 +81,6 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
         let pairs = args.pairs.display();
         notify(format_args!("{pairs} lists no pairs, so no pair is known to be near"));
     }
-    if let Some(methods) = &args.method {
-        let methods = if methods.is_empty() { Method::value_variants() } else { methods };
-        let comparison =
-            compare(&corpus, &config.dedup.filter(), recipe(&config).hash_seed, methods);
-        return print(out, &comparison, args.json).map(|()| exit);
-    }
     let hash_seeds = args
         .seeds
         .map_or_else(|| vec![recipe(&config).hash_seed], |number| eval::hash_seeds(number.into()));
@@ -103,14 +89,12 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
         fs::write(path, eval::render(&quality))
             .map_err(|source| Failure::Write { path: path.clone(), source })?;
     }
-    print(out, &quality, args.json).map(|()| exit)
-}
-
-fn print(out: &mut Out, figures: &(impl Display + Serialize), json: bool) -> Result<()> {
-    if json {
-        return write_line(out, figures);
+    if args.json {
+        write_line(out, &quality)?;
+    } else {
+        write!(out, "{quality}").map_err(Failure::Output)?;
     }
-    write!(out, "{figures}").map_err(Failure::Output)
+    Ok(exit)
 }
 
 impl Source {

@@ -7,8 +7,9 @@ use crate::crawl;
 
 /// Look for damage in the state and the outputs of a run
 ///
-/// Compares every byte with the checksums that were written with it. Prints a line for each damaged part: the file, the bytes, and what is
-/// affected. The exit code is 5 if there is damage. The reports have no checksums; `pagesieve report` writes them again.
+/// Has SQLite check the structure of the state, and compares every line and record with its checksum. Prints a line for each damaged part: the
+/// file, the bytes, and the URLs that are affected. The exit code is 5 if there is damage. The reports have no checksums; `pagesieve report`
+/// writes them again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -32,16 +33,16 @@ pub(super) fn verify(args: &VerifyArgs, out: &mut Out) -> Result<Exit> {
     }
     let run = args.run.display();
     notify(format_args!(
-        "damaged: `pagesieve repair {run}` restores what it can, and keeps the damaged files. If it has already been run, what is left cannot be repaired and needs a backup"
+        "damaged: `pagesieve repair {run}` cuts damaged lines and records out, and has their pages fetched again; a damaged state needs a backup"
     ));
     Ok(Exit::Damaged)
 }
 
 /// Repair a damaged run
 ///
-/// Restores every block of 4 KiB in which one byte was changed. Lines in other damaged blocks of `pages.jsonl`, `duplicates.jsonl` and `changes.jsonl` are
-/// dropped and listed; the state names those of which nothing is left. A WARC file whose end is missing is cut after its last whole record. A damaged file stays beside the new one, as `NAME.damaged`. The exit code is 5 if lines are
-/// lost or damage is left.
+/// Cuts damaged lines and records out, and queues their pages: the next `pagesieve crawl` fetches them again. Lines of `changes.jsonl` do not come
+/// again. A damaged file stays beside the new one, as `NAME.damaged`. A damaged state cannot be repaired, and needs a backup. The exit code is 5
+/// if something was cut out, or damage is left.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -54,8 +55,8 @@ pub(super) struct RepairArgs {
 pub(super) fn repair(args: &RepairArgs, out: &mut Out) -> Result<Exit> {
     let done = crawl::repair(&args.run)?;
     write!(out, "{done}").map_err(Failure::Output)?;
-    let lost = [&done.left, &done.dropped, &done.unnamed, &done.cut];
-    Ok(if lost.iter().all(|lost| lost.is_empty()) { Exit::Done } else { Exit::Damaged })
+    let is_whole = done.cut.is_empty() && done.left.is_empty();
+    Ok(if is_whole { Exit::Done } else { Exit::Damaged })
 }
 
 /// Copy a run, also while a crawl writes to it

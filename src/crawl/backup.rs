@@ -70,13 +70,14 @@ fn copy_file(run: &Path, known: &Known, target: &Path) -> io::Result<u64> {
     let compressed = full.with_added_extension("zst");
     let opened = check_regular(&current).and_then(|()| File::open(&current));
     // If it has another name by now, the one that was opened may be the next one.
-    let mut source: Box<dyn Read> = if full != current && full.exists() {
+    let is_elsewhere = !known.is_full && full != current;
+    let mut source: Box<dyn Read> = if is_elsewhere && full.exists() {
         Box::new(File::open(&full)?)
-    } else if full != current && compressed.exists() {
+    } else if is_elsewhere && compressed.exists() {
         Box::new(open_part(&compressed)?)
     } else {
         match opened {
-            Err(error) if error.kind() == io::ErrorKind::NotFound && full == current => {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !is_elsewhere => {
                 return Ok(0);
             }
             opened => Box::new(opened?),

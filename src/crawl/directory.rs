@@ -69,8 +69,8 @@ pub(super) fn keep_marks(
     for mark in marks {
         state.set_file(&mark.file, mark.offset)?;
     }
-    for (file, Checksums { start, length, hashes }) in checksums {
-        state.set_checksums(file, *start, *length, hashes)?;
+    for (file, added) in checksums {
+        state.set_checksums(file, added.start, &added.pack())?;
     }
     Ok(())
 }

@@ -12,7 +12,6 @@ use super::{
     directory::open_run,
     learnt,
     plan::{CrawlError, Dedup},
-    verify::{Lost, kind_of_line},
 };
 use crate::{
     filter::{
@@ -26,8 +25,8 @@ use crate::{
     report::BrokenLink,
     sink::SkippedLine,
     state::{
-        JudgedDocument, KeptText, Reason, RecordedRecipe, SignatureLog, State, StateError, UrlLog,
-        UrlRow, UrlState,
+        JudgedDocument, Reason, RecordedRecipe, SignatureLog, State, StateError, UrlLog, UrlRow,
+        UrlState,
     },
 };
 
@@ -57,8 +56,6 @@ pub struct UrlExplanation {
     pub suspended: Option<String>,
     /// The judged document, if it was judged.
     pub document: Option<JudgedDocument>,
-    /// The kind of file in which its line was lost by damage, such as `pages.jsonl`, if it was.
-    pub lost: Option<&'static str>,
     /// What it repeats, if it is a duplicate.
     pub matched: Option<JudgedDocument>,
     /// The run of what it repeats, if it is another one.
@@ -175,10 +172,7 @@ impl PastRun {
         let state = &self.state;
         let normal = NormalUrl::parse(url, &UrlOptions::default())?;
         let kept = NormalUrl::parse(url, &UrlOptions { tracking: Vec::new() })?;
-        let urls = UrlLog::load(state)?;
-        let found = urls.find(normal.as_str()).or_else(|| urls.find(kept.as_str()));
-        let Some(found) = found else { return Ok(None) };
-        let url = UrlLog::row(state, found)?;
+        let Some(url) = state.url_named(normal.as_str(), kept.as_str())? else { return Ok(None) };
         let seeds: Vec<String> = self.state.json("seed_lists")?.unwrap_or_default();
         let referrer = url.referrer.map(|id| state.url_by_id(id)).transpose()?.flatten();
         let suspended = state.suspended_hosts()?.into_iter().find(|host| host.host == url.host);
@@ -187,11 +181,6 @@ impl PastRun {
         let of = document.as_ref().and_then(|document| document.judgement.verdict.matched());
         let matched = of.map(|of| state.document(of.of)).transpose()?.flatten();
         let other = of.map(|of| state.other(of.of)).transpose()?.flatten();
-        let lost = Lost::read(state)?;
-        let lost = document.as_ref().and_then(|document| {
-            let kind = kind_of_line(document.stored);
-            lost.has(kind, document.judgement.id).then_some(kind)
-        });
         let visit = if judged { state.visit(url.id)? } else { None };
         let revisits = visit.filter(|visit| visit.visits > 0).map(|visit| Revisits {
             visits: visit.visits,
@@ -207,7 +196,6 @@ impl PastRun {
             suspended: suspended.map(|host| host.to_string()),
             url,
             document,
-            lost,
             matched,
             against: other.map(|(_, run, _)| run),
         }))
@@ -280,14 +268,6 @@ impl PastRun {
         let mut learner = Learner::unlimited(&imported.unwrap_or_default());
         learnt::restore(&self.state, &mut learner)?;
         Ok(learnt::rules(&self.state, &learner)?)
-    }
-
-    /// The text of a near duplicate that is not stored, if the run keeps it.
-    ///
-    /// # Errors
-    /// If the state cannot be read.
-    pub fn text(&self, document: &JudgedDocument) -> Result<Option<KeptText>, CrawlError> {
-        Ok(self.state.text_of(document.judgement.id)?)
     }
 
     /// What the run keeps of the content of a page, if it does.

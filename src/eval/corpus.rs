@@ -221,16 +221,6 @@ impl Corpus {
             row.into_iter().enumerate().for_each(|(a, value)| judge(a, b, value));
         }
     }
-
-    /// The listed pairs, in order of their texts.
-    pub(super) fn listed_pairs(&self) -> Vec<(usize, usize, f32)> {
-        let by_later = self.earlier.iter().enumerate();
-        let mut pairs: Vec<_> = by_later
-            .flat_map(|(b, listed)| listed.iter().map(move |&(a, value)| (a, b, value)))
-            .collect();
-        pairs.sort_unstable_by_key(|&(a, b, _)| (a, b));
-        pairs
-    }
 }
 
 impl Line {

@@ -330,7 +330,7 @@ impl Documents {
         let mut content = Replay::new(members.map_err(refused)?);
         let is_warc = match content.begins_with(&[warc::MAGIC]) {
             Ok(found) => found.is_some(),
-            // Records can be read after a damaged one.
+            // It is said where the first record is damaged.
             Err(_) if file.contains(".warc") && !content.members().has_failed() => true,
             Err(source) => return Err(failed(source)),
         };

@@ -3,7 +3,6 @@
 use std::io::{self, BufRead, Read};
 
 use flate2::bufread::GzDecoder;
-use memchr::memmem;
 use zstd::stream::read::Decoder as ZstdDecoder;
 
 use super::LONGEST;
@@ -76,11 +75,6 @@ impl<R: Read> Replay<R> {
         }
     }
 
-    /// Goes back to this number of bytes after the mark.
-    pub(super) fn rewind(&mut self, after: usize) {
-        self.at = (self.mark + after).min(self.bytes.len());
-    }
-
     /// Reads until there are this many bytes, which may be fewer at the end. Returns whether there are.
     pub(super) fn need(&mut self, count: usize) -> io::Result<bool> {
         while self.rest().len() < count {
@@ -114,22 +108,6 @@ impl<R: Read> Replay<R> {
             let is_open = beginnings.iter().any(|beginning| beginning.starts_with(rest));
             if found.is_some() || !is_open || !self.more(R::read)? {
                 return Ok(found);
-            }
-        }
-    }
-
-    /// Goes to the next place where this stands, and marks it. Returns whether there is one.
-    pub(super) fn find(&mut self, wanted: &[u8]) -> io::Result<bool> {
-        loop {
-            let found = memmem::find(self.rest(), wanted);
-            let passed = self.rest().len().saturating_sub(wanted.len() - 1);
-            self.consume(found.unwrap_or(passed));
-            self.mark();
-            if found.is_some() {
-                return Ok(true);
-            }
-            if !self.more(R::read)? {
-                return Ok(false);
             }
         }
     }
@@ -286,21 +264,6 @@ impl Members {
         }
         Ok(read)
     }
-
-    /// Goes to what looks like the next member after a damaged one. Returns whether there is one.
-    fn skip_damage(&mut self) -> io::Result<bool> {
-        let mut raw = self.take_raw();
-        raw.rewind(1);
-        let magic: &[u8] = if self.coding == Coding::Gzip { b"\x1f\x8b\x08" } else { ZSTD };
-        let found = raw.find(magic)?;
-        if found {
-            self.start(raw)?;
-        } else {
-            let end = Replay::new(Box::new(io::empty()) as Box<dyn Read + Send>);
-            self.decoder = Some(Decoder::Raw(Replay { start: raw.offset(), ..end }));
-        }
-        Ok(found)
-    }
 }
 
 impl Read for Members {
@@ -335,12 +298,5 @@ impl Replay<Members> {
     /// The compressed bytes of what was consumed since the mark, if that is exactly one member.
     pub(super) fn member(&self) -> Option<&[u8]> {
         self.from.member(self.marked()).filter(|_| self.rest().is_empty())
-    }
-
-    /// Goes to what looks like the next member, after a damaged one. Returns whether there is one.
-    pub(super) fn skip_member(&mut self) -> io::Result<bool> {
-        self.at = self.bytes.len();
-        self.mark();
-        self.from.skip_damage()
     }
 }

@@ -1,7 +1,7 @@
 //! Reads WARC and WET files: the pages and texts in their records.
 //!
-//! Any version of the format, in any compression. A damaged record is an error with its place; reading goes on at the next place that looks like
-//! a record.
+//! Any version of the format, in any compression. A damaged record is an error with its place, and ends the file: nothing says where the next
+//! one begins. A record that is whole, but of which nothing can be made, is skipped.
 
 use std::{
     collections::BTreeMap,
@@ -10,7 +10,6 @@ use std::{
 };
 
 use flate2::{Compression, write::GzEncoder};
-use memchr::memmem;
 use url::Url;
 
 use super::{
@@ -288,41 +287,6 @@ impl Records {
         let (offset, more) = self.offset;
         InputError::Record { file: self.file.clone(), offset, more, why }
     }
-
-    /// Goes to the next record after a damaged one, or a member that cannot be decompressed.
-    fn recover(&mut self, mut is_member: bool) -> io::Result<()> {
-        self.from.rewind(1);
-        while !is_member || self.from.skip_member()? {
-            let found = if is_member {
-                self.from.begins_with(&[MAGIC]).map(|found| found.is_some())
-            } else {
-                self.from.find(MAGIC)
-            };
-            is_member = match found {
-                Ok(true) => match self.header() {
-                    Ok(_) => return Ok(()),
-                    Err(Damage::Member(_)) => true,
-                    Err(_) => {
-                        self.pass_header();
-                        false
-                    }
-                },
-                Ok(false) if !is_member => break,
-                Ok(false) | Err(_) => true,
-            };
-        }
-        self.is_over = true;
-        Ok(())
-    }
-
-    /// Goes to the last place in what is no header after all that may be one, or beyond it.
-    fn pass_header(&mut self) {
-        let rest = self.from.rest();
-        let rest = &rest[..rest.len().min(LONGEST_HEADER)];
-        let header = &rest[..fetch::head_length(rest).unwrap_or(rest.len())];
-        let last = memmem::rfind(header, MAGIC).unwrap_or(0);
-        self.from.consume(last.max(1));
-    }
 }
 
 impl Iterator for Records {
@@ -332,7 +296,7 @@ impl Iterator for Records {
         if self.is_over {
             return None;
         }
-        let (why, damage) = match self.advance() {
+        let why = match self.advance() {
             Ok(input) => return input.map(Ok),
             Err(Damage::Content(why)) => return Some(Err(self.error(why))),
             Err(Damage::Member(source)) if self.from.members().has_failed() => {
@@ -340,18 +304,13 @@ impl Iterator for Records {
                 return Some(Err(InputError::Read { file: self.file.clone(), source }));
             }
             Err(Damage::Member(error)) => {
-                (format!("it cannot be decompressed: {}", explained(&error)), true)
+                format!("it cannot be decompressed: {}", explained(&error))
             }
-            Err(Damage::Record(why)) => (why.to_owned(), false),
+            Err(Damage::Record(why)) => why.to_owned(),
         };
-        let error = self.error(why);
-        Some(Err(match self.recover(damage) {
-            Ok(()) => error,
-            Err(source) => {
-                self.is_over = true;
-                InputError::Read { file: self.file.clone(), source }
-            }
-        }))
+        // Nothing says where the next record begins.
+        self.is_over = true;
+        Some(Err(self.error(format!("{why}; the rest of the file is not read"))))
     }
 }
 

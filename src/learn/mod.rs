@@ -34,7 +34,6 @@ pub(crate) use known::{Known, LearntRule};
 use parts::{Parts, hash};
 use pattern_yield::{Chain, PatternKind, PatternYield};
 use rule::EVERYWHERE;
-pub(crate) use rule::PART_KEYS;
 pub use rule::{Counterparts, Only, Rule, RulePart};
 use sentences::Sentences;
 pub(crate) use sentences::link_lines;

@@ -10,7 +10,7 @@ use super::parts::{Part, PartKind, Parts, hash};
 use crate::page::site_of;
 
 /// The keys of which a rule has one: what makes no difference.
-pub(crate) const PART_KEYS: [&str; 9] =
+const PART_KEYS: [&str; 9] =
     ["parameter", "segment", "host", "order", "index", "ending", "slash", "last", "tail"];
 /// The site of a rule that holds everywhere.
 pub(super) const EVERYWHERE: &str = "*";

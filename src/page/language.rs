@@ -25,7 +25,7 @@ const LATIN: &str = "Latn";
 const CODES: &str = include_str!("languages.txt");
 
 /// The primary subtag of a language tag (RFC 5646), in lower case: `zh`, `ja`, `en`, `haw`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Lang([u8; 3]);
 
 impl Lang {

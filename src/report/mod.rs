@@ -1,6 +1,6 @@
 //! The summary of a run: for programs (`report.json`), for people (`report.html`), for a terminal ([`Display`](std::fmt::Display)).
 //!
-//! `builder` counts a run while it goes on, `warning` finds what needs attention, `render` writes for people.
+//! `builder` counts a run, `warning` finds what needs attention, `render` writes for people.
 
 mod builder;
 mod render;
@@ -21,7 +21,7 @@ use crate::{
     state::{Reason, State, StateError, UrlRow, UrlState},
 };
 
-pub(crate) use builder::Builder;
+pub(crate) use builder::{Builder, Pages};
 pub(crate) use render::audited;
 pub(crate) use render::{counted, minute};
 pub(crate) use warning::SEEDS;

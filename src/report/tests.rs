@@ -35,12 +35,9 @@ fn exact<'a>(url: &'a str, of: &'a str, step: Step) -> Page<'a> {
 struct Counted {
     state: State,
     urls: UrlLog,
-    builder: Builder,
     /// The unique pages, by URL.
     unique: HashMap<String, DocId>,
     last: DocId,
-    /// After how many documents they are counted.
-    every: u64,
     suspended: Vec<SuspendedHost>,
 }
 
@@ -48,17 +45,9 @@ impl Counted {
     fn new() -> Self {
         let state = State::in_memory().unwrap();
         state.begin().unwrap();
-        let (builder, suspended) = (Builder::default(), Vec::new());
+        let suspended = Vec::new();
         let urls = UrlLog::load(&state).unwrap();
-        Self {
-            state,
-            urls,
-            builder,
-            unique: HashMap::new(),
-            last: DocId(0),
-            every: u64::MAX,
-            suspended,
-        }
+        Self { state, urls, unique: HashMap::new(), last: DocId(0), suspended }
     }
 
     /// Adds a page to the state, and what it repeats if that is not there.
@@ -96,10 +85,6 @@ impl Counted {
 
     fn add(&mut self, page: &Page<'_>, title: &str) {
         self.add_document(page, title);
-        if self.last.0.is_multiple_of(self.every) {
-            self.builder.save(&self.state).unwrap();
-            self.builder = Builder::load(&self.state).unwrap();
-        }
     }
 
     fn skip(&mut self, url: &str, reason: Reason) {
@@ -121,14 +106,12 @@ impl Counted {
             referrer: None,
             at: crate::page::Timestamp(0),
         };
-        let id = self.urls.add(&self.state, &new, None).unwrap();
-        self.builder.skipped(&self.state, (id, url), reason, None).unwrap();
+        self.urls.add(&self.state, &new, None).unwrap();
     }
 
-    fn finish(mut self, run: Report) -> Report {
-        self.builder.catch_up(&self.state).unwrap();
+    fn finish(self, run: Report) -> Report {
         let run = Report { suspended: self.suspended, ..run };
-        self.builder.finish(&self.state, run, [false; 2]).unwrap()
+        Builder::default().finish(&self.state, run, [false; 2]).unwrap()
     }
 }
 
@@ -154,8 +137,8 @@ fn facts() -> Report {
 }
 
 /// Three hosts: documentation, its mirror, and a shop that answers everything with one login page.
-fn counted_run(every: u64) -> Counted {
-    let mut run = Counted { every, ..Counted::new() };
+fn counted_run() -> Counted {
+    let mut run = Counted::new();
     let doc = |n| format!("https://docs.example.org/zh/{n}.html");
     let mirror = |n| format!("http://mirror.test:8080/zh/{n}.html");
     let login = "https://shop.example.com/login";
@@ -185,7 +168,7 @@ fn counted_run(every: u64) -> Counted {
 }
 
 fn report() -> Report {
-    counted_run(u64::MAX).finish(facts())
+    counted_run().finish(facts())
 }
 
 #[test]
@@ -266,13 +249,6 @@ fn of_many_clusters_the_largest_are_shown_with_their_members() {
     assert_eq!(report.clusters.len(), CLUSTERS);
     assert_eq!(report.clusters[0].count, 31);
     assert_eq!(report.clusters[0].members.len(), MEMBERS);
-}
-
-#[test]
-fn a_run_that_is_counted_in_parts_has_the_same_report() {
-    for every in [1, 7, 100] {
-        assert_eq!(counted_run(every).finish(facts()), report(), "{every}");
-    }
 }
 
 #[test]
@@ -441,7 +417,7 @@ fn suspended(host: &str, urls: u64) -> SuspendedHost {
 
 #[test]
 fn suspended_hosts_are_listed_those_with_most_urls_first() {
-    let mut run = counted_run(u64::MAX);
+    let mut run = counted_run();
     run.suspended.push(suspended("slow.test:80", 1));
     run.suspended.push(suspended(MARKS, 4));
     for n in 0..10 {

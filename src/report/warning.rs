@@ -118,11 +118,6 @@ pub enum Warning {
         /// How many more are estimated to have known sentences in another order.
         rearranged: u64,
     },
-    /// Lines were lost by damage to the output files.
-    Lost {
-        /// Their number. All other counts include them.
-        lines: u64,
-    },
     /// Pages show hardly anything until their scripts run.
     Scripts {
         /// Their number.
@@ -329,12 +324,6 @@ impl fmt::Display for Warning {
             Self::Queued { urls, new, new_at_most, rearranged } => {
                 queued(f, *urls, [*new, *new_at_most, *rearranged])
             }
-            Self::Lost { lines } => write!(
-                f,
-                "{} of pages.jsonl and duplicates.jsonl were lost by damage, and all counts include them. `pagesieve repair` has named \
-                 their URLs; if you need the lines, restore a backup.",
-                counted(*lines, "line"),
-            ),
             Self::Scripts { pages, example } => scripts(f, *pages, example),
             Self::Mirror { host, pages, duplicates } => mirror(f, host, *pages, *duplicates),
             Self::ManyDuplicates { url, duplicates } => write!(

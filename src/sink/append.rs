@@ -1,11 +1,11 @@
 //! Files that only grow, starting at a committed offset, and files that are replaced as a whole.
 //!
-//! Of every block of 4 KiB there is a checksum, which is kept in the state, apart from the files.
+//! Of every line and record there is a checksum, which is kept in the state, apart from the files.
 
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, Read, Seek, SeekFrom, Write},
-    ops::Range,
+    io::{self, Seek, SeekFrom, Write},
+    mem,
     path::{Path, PathBuf},
 };
 
@@ -40,7 +40,7 @@ pub struct AppendFile {
     pending: Vec<u8>,
     written: u64,
     synced: bool,
-    checksums: Running,
+    checksums: Vec<Checksum>,
 }
 
 /// Refuses what is no regular file: to open a FIFO waits for another process, perhaps for ever.
@@ -67,8 +67,8 @@ impl AppendFile {
         }
         file.set_len(committed).map_err(error)?;
         sync_parent(&path).map_err(error)?;
-        let checksums = Running::new(committed);
-        Ok(Self { path, file, pending: Vec::new(), written: committed, synced: true, checksums })
+        let (pending, checksums) = (Vec::new(), Vec::new());
+        Ok(Self { path, file, pending, written: committed, synced: true, checksums })
     }
 
     /// The same file after it was renamed.
@@ -76,10 +76,11 @@ impl AppendFile {
         Self { path, ..self }
     }
 
-    /// The checksums of what was written since the last call, with the `name` under which they are kept. Each part replaces the one with the
-    /// same start.
-    pub(super) fn take_checksums(&mut self, name: &str) -> Vec<(String, Checksums)> {
-        self.checksums.take().into_iter().map(|part| (name.to_owned(), part)).collect()
+    /// The checksums of what was appended since the last call, if something was.
+    pub(super) fn take_checksums(&mut self) -> Option<Checksums> {
+        let each = mem::take(&mut self.checksums);
+        let length: u64 = each.iter().map(|one| u64::from(one.length)).sum();
+        (!each.is_empty()).then(|| Checksums { start: self.offset() - length, each })
     }
 
     /// Length of the file in bytes, including buffered ones.
@@ -88,9 +89,10 @@ impl AppendFile {
         self.written + self.pending.len() as u64
     }
 
-    /// Appends what `fill` writes, or nothing if `fill` fails. If the write fails, the bytes stay in the buffer for the next attempt.
+    /// Appends what `fill` writes, or nothing if `fill` fails; with a URL, its checksum is to be taken. If the write fails, the bytes stay in the buffer for the next attempt.
     pub(super) fn append(
         &mut self,
+        url: Option<&str>,
         fill: impl FnOnce(&mut Vec<u8>) -> io::Result<()>,
     ) -> Result<(), SinkError> {
         let before = self.pending.len();
@@ -98,6 +100,8 @@ impl AppendFile {
             self.pending.truncate(before);
             return Err(SinkError::write(&self.path, error));
         }
+        let checksum = |url| Checksum::of(&self.pending[before..], Checksum::hash_of(url));
+        self.checksums.extend(url.map(checksum));
         self.synced = false;
         if self.pending.len() >= BUFFER { self.flush() } else { Ok(()) }
     }
@@ -108,7 +112,7 @@ impl AppendFile {
     ///
     /// If the write fails.
     pub fn append_bytes(&mut self, bytes: &[u8]) -> Result<(), SinkError> {
-        self.append(|file| {
+        self.append(None, |file| {
             file.extend_from_slice(bytes);
             Ok(())
         })
@@ -120,7 +124,16 @@ impl AppendFile {
     ///
     /// If the write fails. A row that cannot be serialised leaves no trace in the file.
     pub fn write_line(&mut self, row: &impl Serialize) -> Result<(), SinkError> {
-        self.append(|line| {
+        self.write_line_of(None, row)
+    }
+
+    /// The same of a line about a URL, if it is.
+    pub(super) fn write_line_of(
+        &mut self,
+        url: Option<&str>,
+        row: &impl Serialize,
+    ) -> Result<(), SinkError> {
+        self.append(url, |line| {
             serde_json::to_writer(&mut *line, row)?;
             line.push(b'\n');
             Ok(())
@@ -147,7 +160,6 @@ impl AppendFile {
             .and_then(|_| self.file.write_all(&self.pending))
             .map_err(|source| SinkError::write(&self.path, source))?;
         self.written = self.offset();
-        self.checksums.update(&self.pending);
         self.pending.clear();
         Ok(())
     }
@@ -242,107 +254,65 @@ pub(super) fn beside(path: &Path) -> PathBuf {
     path.with_added_extension("new")
 }
 
-/// Bytes that have a hash in common.
-pub(crate) const BLOCK: usize = 4096;
-/// Blocks of a part of a file, at most.
-const BLOCKS: usize = 64;
-
-/// The hashes of a part of a file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Checksums {
-    /// Where the part begins in the file, in bytes.
-    pub start: u64,
+/// The checksum of a line or record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checksum {
     /// Its length in bytes.
-    pub length: u64,
-    /// The hash of each block of 4096 bytes from `start`; the last one may be shorter.
-    pub hashes: Vec<u64>,
+    pub length: u32,
+    /// The hash of its bytes.
+    pub hash: u32,
+    /// The hash of its URL: nothing else is left of a line that is lost.
+    pub url: u64,
+}
+
+impl Checksum {
+    const BYTES: usize = 16;
+
+    /// That of these bytes, which are about this URL.
+    pub(crate) fn of(bytes: &[u8], url: u64) -> Self {
+        let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        // The lower half is as good a hash as the whole.
+        let [a, b, c, d, ..] = xxh3_64(bytes).to_le_bytes();
+        Self { length, hash: u32::from_le_bytes([a, b, c, d]), url }
+    }
+
+    /// The hash of a URL.
+    pub(crate) fn hash_of(url: &str) -> u64 {
+        xxh3_64(url.as_bytes())
+    }
+}
+
+/// The checksums of what was appended to a file between two commits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checksums {
+    /// Where it begins in the file, in bytes.
+    pub start: u64,
+    /// Those of its lines or records, in order.
+    pub each: Vec<Checksum>,
 }
 
 impl Checksums {
-    /// The blocks, each with the hash that it should have.
-    pub(crate) fn blocks(&self) -> impl Iterator<Item = (Range<u64>, u64)> {
-        let end = self.start + self.length;
-        let starts = (self.start..end).step_by(BLOCK);
-        starts
-            .map(move |start| start..(start + BLOCK as u64).min(end))
-            .zip(self.hashes.iter().copied())
+    /// As they are kept in the state.
+    pub(crate) fn pack(&self) -> Vec<u8> {
+        let pack = |one: &Checksum| {
+            [&one.length.to_le_bytes()[..], &one.hash.to_le_bytes(), &one.url.to_le_bytes()]
+                .concat()
+        };
+        self.each.iter().flat_map(pack).collect()
     }
 
-    /// The hash of a block.
-    pub(crate) fn hash(block: &[u8]) -> u64 {
-        xxh3_64(block)
-    }
-
-    /// The checksums of these bytes of a file as it is.
-    ///
-    /// # Errors
-    /// If the file cannot be read, or is shorter.
-    pub(crate) fn of_file(path: &Path, bytes: Range<u64>) -> io::Result<Vec<Self>> {
-        let mut file = File::open(path)?;
-        file.seek(SeekFrom::Start(bytes.start))?;
-        let mut running = Running::new(bytes.start);
-        let mut block = Vec::new();
-        for start in bytes.clone().step_by(BLOCK) {
-            let length = (BLOCK as u64).min(bytes.end - start);
-            block.clear();
-            if (&mut file).take(length).read_to_end(&mut block)? as u64 != length {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-            running.update(&block);
-        }
-        Ok(running.take())
-    }
-}
-
-/// The checksums of a file that grows.
-#[derive(Debug)]
-pub(super) struct Running {
-    full: Vec<Checksums>,
-    part: Checksums,
-    /// The last block, if it is not whole.
-    block: Vec<u8>,
-    is_new: bool,
-}
-
-impl Running {
-    /// Those of the bytes from `start` on.
-    pub(super) fn new(start: u64) -> Self {
-        let part = Checksums { start, ..Checksums::default() };
-        Self { full: Vec::new(), part, block: Vec::new(), is_new: false }
-    }
-
-    pub(super) fn update(&mut self, mut bytes: &[u8]) {
-        while !bytes.is_empty() {
-            let room = BLOCK - self.block.len();
-            let (now, later) = bytes.split_at(room.min(bytes.len()));
-            self.block.extend_from_slice(now);
-            self.part.length += now.len() as u64;
-            self.is_new = true;
-            if now.len() == room {
-                self.part.hashes.push(Checksums::hash(&self.block));
-                self.block.clear();
-            }
-            if self.part.hashes.len() == BLOCKS {
-                let start = self.part.start + self.part.length;
-                let next = Checksums { start, ..Checksums::default() };
-                self.full.push(std::mem::replace(&mut self.part, next));
-                self.is_new = false;
-            }
-            bytes = later;
-        }
-    }
-
-    /// The parts that have grown since the last call; each replaces the one with the same start.
-    pub(super) fn take(&mut self) -> Vec<Checksums> {
-        let mut parts = std::mem::take(&mut self.full);
-        if std::mem::take(&mut self.is_new) {
-            let mut part = self.part.clone();
-            if !self.block.is_empty() {
-                part.hashes.push(Checksums::hash(&self.block));
-            }
-            parts.push(part);
-        }
-        parts
+    pub(crate) fn unpack(start: u64, packed: &[u8]) -> Self {
+        let unpack = |one: &[u8; Checksum::BYTES]| {
+            let number = u128::from_le_bytes(*one);
+            #[expect(clippy::cast_possible_truncation, reason = "the parts of the number")]
+            let one = Checksum {
+                length: number as u32,
+                hash: (number >> 32) as u32,
+                url: (number >> 64) as u64,
+            };
+            one
+        };
+        Self { start, each: packed.as_chunks().0.iter().map(unpack).collect() }
     }
 }
 
@@ -362,11 +332,11 @@ mod tests {
             }
         };
         let mut lines = AppendFile::open(path.clone(), 0).unwrap();
-        lines.append(push(b"before\n")).unwrap();
+        lines.append(None, push(b"before\n")).unwrap();
         assert_eq!(lines.sync().unwrap(), 7);
         let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
         let room = std::mem::replace(&mut lines.file, full);
-        lines.append(push(b"after\n")).unwrap();
+        lines.append(None, push(b"after\n")).unwrap();
         assert!(lines.sync().unwrap_err().is_full());
         lines.file = room;
         assert_eq!(lines.sync().unwrap(), 13);
@@ -374,26 +344,17 @@ mod tests {
     }
 
     #[test]
-    fn checksums_do_not_depend_on_how_the_bytes_arrive() {
-        let bytes: Vec<u8> = (0..=250).cycle().take(700_000).collect();
+    fn checksums_are_those_of_what_was_appended_since_the_last_call() {
         let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("file");
-        std::fs::write(&path, &bytes).unwrap();
-        for step in [1_000, 4_096, 300_000] {
-            let mut running = Running::new(100);
-            let mut parts = std::collections::BTreeMap::new();
-            for piece in bytes[100..].chunks(step) {
-                running.update(piece);
-                parts.extend(running.take().into_iter().map(|part| (part.start, part)));
-            }
-            let parts: Vec<_> = parts.into_values().collect();
-            assert_eq!(parts, Checksums::of_file(&path, 100..700_000).unwrap());
-            let blocks: Vec<_> = parts.iter().flat_map(Checksums::blocks).collect();
-            assert_eq!((blocks[0].0.start, blocks.last().unwrap().0.end), (100, 700_000));
-            for (range, hash) in blocks {
-                let [start, end] = [range.start, range.end].map(|at| usize::try_from(at).unwrap());
-                assert_eq!(Checksums::hash(&bytes[start..end]), hash);
-            }
+        let mut lines = AppendFile::open(directory.path().join("file"), 0).unwrap();
+        let url = Checksum::hash_of("http://a.test/");
+        for (start, line) in [(0, "first"), (8, "second")] {
+            lines.write_line_of(Some("http://a.test/"), &line).unwrap();
+            let each = vec![Checksum::of(format!("\"{line}\"\n").as_bytes(), url)];
+            let expected = Checksums { start, each };
+            assert_eq!(lines.take_checksums().as_ref(), Some(&expected));
+            assert_eq!(Checksums::unpack(start, &expected.pack()), expected);
+            assert_eq!(lines.take_checksums(), None);
         }
     }
 }

@@ -36,10 +36,10 @@ use crate::{
     state::{Reason, is_full, is_read_only},
 };
 
-pub use append::Checksums;
 pub(crate) use append::check_regular;
 pub use append::{AppendFile, Replacement, create_directory, replace};
-pub(crate) use parts::checksums_name;
+pub use append::{Checksum, Checksums};
+pub(crate) use parts::{checksums_name, compress};
 pub use parts::{open_part, parts};
 
 /// A line for each stored page.
@@ -221,7 +221,7 @@ impl Outputs {
     ///
     /// If the write fails.
     pub fn write_page(&mut self, line: &PageLine<'_>) -> Result<(), SinkError> {
-        self.lines[0].write_line(line)
+        self.lines[0].write_line(&line.decision.id, line)
     }
 
     /// Writes the line of a duplicate that is not stored.
@@ -230,7 +230,7 @@ impl Outputs {
     ///
     /// If the write fails.
     pub fn write_duplicate(&mut self, line: &DuplicateLine<'_>) -> Result<(), SinkError> {
-        self.lines[1].write_line(line)
+        self.lines[1].write_line(&line.decision.id, line)
     }
 
     /// Writes the line of a page that has changed.
@@ -239,7 +239,7 @@ impl Outputs {
     ///
     /// If the write fails.
     pub fn write_change(&mut self, line: &ChangeLine<'_>) -> Result<(), SinkError> {
-        self.lines[2].write_line(line)
+        self.lines[2].write_line(&line.url, line)
     }
 
     /// Writes a request and its response, of any kind, and returns their position; `None` without WARC files. Must precede the line
@@ -280,7 +280,7 @@ impl Outputs {
     }
 
     /// The checksums of what was synced since the last call, with the name of the file: of the current file of lines, the name that it gets
-    /// when it is full. Each part of a file replaces the one with the same start. To be committed with the marks.
+    /// when it is full. To be committed with the marks.
     pub fn take_checksums(&mut self) -> Vec<(String, Checksums)> {
         let mut checksums = self.warc.as_mut().map(Warc::take_checksums).unwrap_or_default();
         checksums.extend(self.lines.iter_mut().flat_map(Parts::take_checksums));

@@ -66,8 +66,8 @@ impl Parts {
         self.rotation = rotation;
     }
 
-    pub(super) fn write_line(&mut self, row: &impl Serialize) -> Result<(), SinkError> {
-        self.file.write_line(row)
+    pub(super) fn write_line(&mut self, url: &str, row: &impl Serialize) -> Result<(), SinkError> {
+        self.file.write_line_of(Some(url), row)
     }
 
     /// Makes everything durable. Returns the mark of the file that has become full, if one has, and that of the current one.
@@ -90,7 +90,8 @@ impl Parts {
     }
 
     fn collect_checksums(&mut self) {
-        self.checksums.extend(self.file.take_checksums(&part(self.name, self.number)));
+        let added = self.file.take_checksums();
+        self.checksums.extend(added.map(|added| (part(self.name, self.number), added)));
     }
 
     /// Starts a new file. Until the mark of the full one is committed, all that it had is on the disk under either name.
@@ -101,9 +102,7 @@ impl Parts {
         if self.rotation.compress {
             mark.file.push_str(COMPRESSED);
             let compressed = self.directory.join(&mark.file);
-            let mut compressed = compress(&path, &compressed)?;
-            mark.offset = compressed.offset();
-            self.checksums.extend(compressed.take_checksums(&mark.file));
+            mark.offset = compress(&path, &compressed)?;
             self.obsolete = Some(target.clone());
         }
         let next = AppendFile::open(beside(&path), 0)?;
@@ -151,11 +150,11 @@ pub fn open_part(path: &Path) -> io::Result<Box<dyn BufRead>> {
     })
 }
 
-/// The name under which the checksums of a file are kept: that which it has when it is full.
+/// The name under which the checksums of a file are kept: that which it has when it is full, without the ending of a compressed one.
 #[must_use]
 pub(crate) fn checksums_name<'a>(file: &str, files: impl Iterator<Item = &'a str>) -> String {
     if !LINES.contains(&file) {
-        return file.to_owned();
+        return file.strip_suffix(COMPRESSED).unwrap_or(file).to_owned();
     }
     part(file, files.filter_map(|other| number(file, other)).max().unwrap_or(0) + 1)
 }
@@ -179,8 +178,8 @@ fn number_in(file: &str) -> Option<u32> {
     end.split('.').next()?.parse().ok()
 }
 
-/// Compresses a file to another, which appears when it is complete.
-fn compress(from: &Path, to: &Path) -> Result<AppendFile, SinkError> {
+/// Compresses a file to another, which appears when it is complete. Returns its length.
+pub(crate) fn compress(from: &Path, to: &Path) -> Result<u64, SinkError> {
     let unreadable = |source| SinkError::open(from, source);
     let source = File::open(from).map_err(unreadable)?;
     let mut encoder = zstd::stream::read::Encoder::new(source, 0).map_err(unreadable)?;
@@ -191,7 +190,7 @@ fn compress(from: &Path, to: &Path) -> Result<AppendFile, SinkError> {
         if length == 0 {
             file.sync()?;
             fs::rename(beside(to), to).map_err(|source| SinkError::open(to, source))?;
-            return Ok(file);
+            return Ok(file.offset());
         }
         file.append_bytes(&chunk[..length])?;
     }

@@ -185,7 +185,8 @@ impl Warc {
     }
 
     fn collect_checksums(&mut self) {
-        self.checksums.extend(self.file.take_checksums(&self.file_name()));
+        let added = self.file.take_checksums();
+        self.checksums.extend(added.map(|added| (self.file_name(), added)));
     }
 
     /// Writes an exchange: its request, then response, revisit or metadata. Returns the position of the latter (of the response, if
@@ -200,6 +201,7 @@ impl Warc {
         kind: &ExchangeKind<'_>,
     ) -> Result<RecordPosition, SinkError> {
         self.begin(exchange.at)?;
+        let url = &exchange.target_uri;
         let request = Fields::new("request", exchange.at).of(exchange);
         let request_id = request.id.clone();
         let answer = |kind| {
@@ -213,9 +215,9 @@ impl Warc {
                 .optional("WARC-Truncated", exchange.truncated.map(Cut::as_str))
                 .encode(HTTP_RESPONSE, &[&head[..], &exchange.body].concat())
         };
-        self.append(request.encode(HTTP_REQUEST, &ended_head(&exchange.request_head)))?;
+        self.append(url, request.encode(HTTP_REQUEST, &ended_head(&exchange.request_head)))?;
         match kind {
-            ExchangeKind::Response => self.append(response()),
+            ExchangeKind::Response => self.append(url, response()),
             ExchangeKind::Duplicate { original: Some(original), .. }
                 if original.payload == payload =>
             {
@@ -224,15 +226,15 @@ impl Warc {
                     .field("WARC-Profile", IDENTICAL_PAYLOAD)
                     .field("WARC-Refers-To-Target-URI", original.target_uri)
                     .field("WARC-Refers-To-Date", jiff::Timestamp::from(original.at));
-                self.append(revisit.encode(HTTP_RESPONSE, &head))
+                self.append(url, revisit.encode(HTTP_RESPONSE, &head))
             }
             ExchangeKind::Duplicate { decision, keep, .. } => {
-                let kept = keep.then(|| self.append(response())).transpose()?;
+                let kept = keep.then(|| self.append(url, response())).transpose()?;
                 let block = Metadata { decision, response_head: String::from_utf8_lossy(&head) };
                 let block = serde_json::to_vec(&block).map_err(io::Error::from);
                 let metadata =
                     block.and_then(|block| answer("metadata").encode("application/json", &block));
-                let metadata = self.append(metadata)?;
+                let metadata = self.append(url, metadata)?;
                 Ok(kept.unwrap_or(metadata))
             }
         }
@@ -270,14 +272,18 @@ impl Warc {
             let name = file.rsplit('/').next().unwrap_or_default();
             let head = Fields::new("warcinfo", at).field("WARC-Filename", name);
             let block = warcinfo(&self.run);
-            self.append(head.encode("application/warc-fields", block.as_bytes()))?;
+            self.append("", head.encode("application/warc-fields", block.as_bytes()))?;
         }
         Ok(())
     }
 
-    fn append(&mut self, member: io::Result<Vec<u8>>) -> Result<RecordPosition, SinkError> {
+    fn append(
+        &mut self,
+        url: &str,
+        member: io::Result<Vec<u8>>,
+    ) -> Result<RecordPosition, SinkError> {
         let offset = self.file.offset();
-        self.file.append(|file| member.map(|member| file.extend_from_slice(&member)))?;
+        self.file.append(Some(url), |file| member.map(|member| file.extend_from_slice(&member)))?;
         Ok(RecordPosition { file: self.file_name(), offset, length: self.file.offset() - offset })
     }
 }

@@ -184,17 +184,24 @@ impl State {
         self.execute("DELETE FROM keys WHERE document = ?", [signed(id.0)])
     }
 
-    /// Calls `visit` with every document after this one, in order of arrival.
+    /// Says that the line of a document is lost: it does not count any more.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn lose_line(&self, id: DocId) -> Result<(), StateError> {
+        self.execute("UPDATE documents SET stored = -1 WHERE id = ?", [signed(id.0)])
+    }
+
+    /// Calls `visit` with every document whose line is not lost, in order of arrival.
     ///
     /// # Errors
     /// If SQLite fails, a row makes no sense, or `visit` fails.
     pub(crate) fn for_each_document(
         &self,
-        after: DocId,
         visit: impl FnMut(JudgedDocument) -> Result<(), StateError>,
     ) -> Result<(), StateError> {
-        let sql = format!("SELECT {COLUMNS} FROM documents d WHERE d.id > ? ORDER BY d.id");
-        self.each(&sql, [signed(after.0)], read_document, visit)
+        let sql = format!("SELECT {COLUMNS} FROM documents d WHERE d.stored >= 0 ORDER BY d.id");
+        self.each(&sql, [], read_document, visit)
     }
 
     /// Calls `visit` with every duplicate, or those of one document: by the document that they repeat, then in order of arrival. Of the versions

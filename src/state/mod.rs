@@ -16,25 +16,21 @@ mod durable;
 #[cfg(feature = "crawl")]
 mod hosts;
 #[cfg(feature = "crawl")]
-mod inspect;
-#[cfg(feature = "crawl")]
 mod known_urls;
+#[cfg(feature = "crawl")]
+mod learnt;
 mod open;
-mod pages;
 #[cfg(feature = "crawl")]
 mod queue;
 #[cfg(feature = "crawl")]
 mod reason;
 mod signatures;
 #[cfg(feature = "crawl")]
-mod texts;
-#[cfg(feature = "crawl")]
 mod totals;
 #[cfg(feature = "crawl")]
 mod url_log;
 #[cfg(feature = "crawl")]
 mod urls;
-mod wal;
 
 #[cfg(test)]
 mod tests;
@@ -54,21 +50,17 @@ pub(crate) use durable::PastWindow;
 pub use durable::{Difference, Durable, DurableFilter};
 #[cfg(feature = "cli")]
 pub(crate) use open::VERSION as LAYOUT;
-pub(crate) use open::{WriteLock, refuse_without_checksums};
+pub(crate) use open::WriteLock;
 #[cfg(feature = "crawl")]
 pub(crate) use {
     documents::is_of_another_run,
     durable::RecordedRecipe,
     hosts::{HostRow, RobotsRow, SuspendCause, SuspendedRow},
-    inspect::{Inspection, owners},
     known_urls::KnownUrl,
-    pages::{PAGE, is_sound, is_state, restore},
     queue::Late,
     signatures::SignatureLog,
-    totals::{ClusterKind, ClusterRow, HostCounts},
     url_log::{Queued, UrlLog},
     urls::{NewUrl, RETRY_AFTER, UrlOutcome, Visit},
-    wal::Log,
 };
 #[cfg(feature = "crawl")]
 pub use {
@@ -76,7 +68,6 @@ pub use {
     hosts::HostId,
     reason::{Reason, SkipCause},
     signatures::Restored,
-    texts::KeptText,
     urls::{UrlId, UrlKind, UrlRow, UrlState},
 };
 
@@ -95,7 +86,7 @@ pub enum StateError {
         source: DatabaseError,
     },
     /// The file is not a state of this program.
-    #[error("{} is not a state of pagesieve: name another file", path.display())]
+    #[error("{} is not a state of pagesieve: name another file, or restore it from a backup", path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
@@ -167,7 +158,7 @@ pub enum StateError {
     TooManyUrls,
     /// What is stored makes no sense.
     #[error(
-        "the state is damaged: {0}; `pagesieve verify` shows what is affected, `pagesieve repair` restores what it can; for the rest, restore a backup or start a new run"
+        "the state is damaged: {0}: restore a backup, or start over with another directory or file"
     )]
     Damaged(&'static str),
 }
@@ -189,7 +180,6 @@ impl StateError {
                 Self::Damaged("a value of the wrong kind or size")
             }
             source => match source.sqlite_error() {
-                Some(error) if error.extended_code == ffi::SQLITE_IOERR_DATA => DAMAGED_PAGE,
                 Some(error)
                     if error.code == rusqlite::ErrorCode::DiskFull || is_beyond_limit(*error) =>
                 {
@@ -255,9 +245,6 @@ impl StateError {
         }
     }
 }
-
-/// What was read is not what was written.
-const DAMAGED_PAGE: StateError = StateError::Damaged("a page does not match its checksum");
 
 /// The open state. Its owner commits.
 #[derive(Debug)]
@@ -351,17 +338,13 @@ impl State {
         self.execute("REPLACE INTO files VALUES (?, ?)", (name, signed(size)))
     }
 
-    /// The checksums of an output file: start and length of each part, and its hashes.
+    /// The checksums of an output file: where each part begins, and those of its lines or records, packed.
     ///
     /// # Errors
     /// If SQLite fails.
-    pub(crate) fn checksums(&self, file: &str) -> Result<Vec<(u64, u64, Vec<u64>)>, StateError> {
-        let sql = "SELECT start, length, hashes FROM checksums WHERE file = ? ORDER BY start";
-        self.all(sql, [file], |row| {
-            let hashes: Vec<u8> = row.get(2)?;
-            let hashes = hashes.as_chunks().0.iter().map(|hash| u64::from_le_bytes(*hash));
-            Ok((unsigned(row.get(0)?), unsigned(row.get(1)?), hashes.collect()))
-        })
+    pub(crate) fn checksums(&self, file: &str) -> Result<Vec<(u64, Vec<u8>)>, StateError> {
+        let sql = "SELECT start, packed FROM checksums WHERE file = ? ORDER BY start";
+        self.all(sql, [file], |row| Ok((unsigned(row.get(0)?), row.get(1)?)))
     }
 
     /// Forgets the checksums of an output file.
@@ -381,7 +364,7 @@ impl State {
         Ok((found != "ok").then_some(found))
     }
 
-    /// Records the checksums of a part of an output file, in place of those with the same start.
+    /// Records the checksums of a part of an output file.
     ///
     /// # Errors
     /// If SQLite fails.
@@ -389,12 +372,9 @@ impl State {
         &self,
         file: &str,
         start: u64,
-        length: u64,
-        hashes: &[u64],
+        packed: &[u8],
     ) -> Result<(), StateError> {
-        let hashes: Vec<u8> = hashes.iter().flat_map(|hash| hash.to_le_bytes()).collect();
-        let row = (file, signed(start), signed(length), hashes);
-        self.execute("REPLACE INTO checksums VALUES (?, ?, ?, ?)", row)
+        self.execute("INSERT INTO checksums VALUES (?, ?, ?)", (file, signed(start), packed))
     }
 
     /// Executes a statement that returns no rows.

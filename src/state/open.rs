@@ -6,21 +6,16 @@
 
 use std::{
     fs::{File, OpenOptions, TryLockError},
-    io::Read,
-    path::Path,
+    path::{Path, PathBuf},
     time::Duration,
 };
 
-use rusqlite::{Connection, FileControl, MAIN_DB, OpenFlags, config::DbConfig};
+use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
-use super::{
-    DAMAGED_PAGE, DatabaseError, State, StateError,
-    pages::{self, MAGIC, PAGE, RESERVED, has_checksums, is_state},
-    wal::{Log, beside, word},
-};
+use super::{DatabaseError, State, StateError};
 
 /// The version of the file's layout.
-pub(crate) const VERSION: i64 = 13;
+pub(crate) const VERSION: i64 = 14;
 /// Marks the file as ours in SQLite's header: "psve".
 const APPLICATION_ID: i64 = 0x7073_7665;
 const SCHEMA: &str = include_str!("schema.sql");
@@ -35,14 +30,13 @@ impl State {
     pub(crate) fn open(path: &Path) -> Result<Self, StateError> {
         // If it cannot be created, connecting to it fails too, and says why.
         drop(private().create_new(true).open(path));
-        let is_torn = check_log(path)?;
         let db = connect(path)?;
         // No lock file is created beside a file that is not a state.
         version(&db, path)?;
         let lock = WriteLock::take(path)?;
         let prepared = match version(&db, path)? {
             None => create(&db),
-            Some(_) => tune(&db).and_then(|()| if is_torn { empty_log(&db) } else { Ok(()) }),
+            Some(_) => tune(&db),
         };
         prepared.map_err(|error| refine(error, path))?;
         Ok(Self { db, _lock: Some(lock) })
@@ -53,7 +47,6 @@ impl State {
     /// # Errors
     /// If it cannot be opened, is not a state of ours, or is of another version.
     pub(crate) fn read(path: &Path) -> Result<Self, StateError> {
-        check_log(path)?;
         let (db, version) = open_to_read(path)?;
         if version.is_none() {
             return Err(StateError::Foreign { path: path.to_owned() });
@@ -121,6 +114,18 @@ impl WriteLock {
     }
 }
 
+/// The file of SQLite's log.
+pub(crate) fn log_of(state: &Path) -> PathBuf {
+    beside(state, "-wal")
+}
+
+/// A file whose name begins with that of another one.
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
 /// How files are opened that nobody else may read.
 fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
@@ -137,32 +142,11 @@ fn connect(path: &Path) -> Result<Connection, StateError> {
     if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         return Err(StateError::Foreign { path: path.to_owned() });
     }
-    refuse_without_checksums(path)?;
     // No mutex: a `Connection` is never used by two threads at once.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let db = Connection::open_with_flags_and_vfs(path, flags, pages::vfs()).map_err(open)?;
+    let db = Connection::open_with_flags(path, flags).map_err(open)?;
     db.busy_timeout(PATIENCE).map_err(open)?;
     Ok(db)
-}
-
-/// Refuses a database whose pages have no checksums: of an old version, or of something else.
-///
-/// # Errors
-/// [`StateError::Version`] or [`StateError::Foreign`].
-pub(crate) fn refuse_without_checksums(path: &Path) -> Result<(), StateError> {
-    let mut first = Vec::with_capacity(PAGE);
-    let read = File::open(path).and_then(|file| file.take(PAGE as u64).read_to_end(&mut first));
-    // If it cannot be read, connecting to it fails too, and says why.
-    if read.is_err() || !first.starts_with(MAGIC) || has_checksums(&first) {
-        return Ok(());
-    }
-    let path = path.to_owned();
-    // Where SQLite keeps `application_id` and `user_version`.
-    if i64::from(word(&first, 68)) == APPLICATION_ID {
-        Err(StateError::Version { path, found: word(&first, 60).into() })
-    } else {
-        Err(StateError::Foreign { path })
-    }
 }
 
 /// Connects to a file to read it, and returns its version too. Readers of a WAL database write beside it; where that is impossible, the file
@@ -170,7 +154,7 @@ pub(crate) fn refuse_without_checksums(path: &Path) -> Result<(), StateError> {
 pub(super) fn open_to_read(path: &Path) -> Result<(Connection, Option<i64>), StateError> {
     use rusqlite::ErrorCode::{CannotOpen, ReadOnly};
 
-    let has_log = Log::path(path).metadata().is_ok_and(|log| log.len() > 0);
+    let has_log = log_of(path).metadata().is_ok_and(|log| log.len() > 0);
     let db = connect(path)?;
     // The log that a writer has left stays as it is.
     let kept = db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, has_log);
@@ -180,15 +164,14 @@ pub(super) fn open_to_read(path: &Path) -> Result<(Connection, Option<i64>), Sta
             if matches!(source.sqlite_error_code(), Some(CannotOpen | ReadOnly)) => {}
         version => return version.map(|version| (db, version)),
     }
-    let (wal, index) = (Log::path(path), beside(path, "-shm"));
+    let (wal, index) = (log_of(path), beside(path, "-shm"));
     if wal.metadata().is_ok_and(|wal| wal.len() > 0) {
         let [wal, index] = [wal, index].map(|path| path.display().to_string());
         let why = format!("{wal} has its last commits, and {index} is missing or cannot be used");
         return Err(StateError::ReadOnly { path: path.to_owned(), why });
     }
-    let vfs = pages::vfs().to_string_lossy();
     let name = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
-    let uri = format!("file:{name}?vfs={vfs}&mode=ro&immutable=1");
+    let uri = format!("file:{name}?mode=ro&immutable=1");
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
     let open = |error| StateError::Open { path: path.to_owned(), source: DatabaseError(error) };
     let db = Connection::open_with_flags(uri, flags).map_err(open)?;
@@ -216,41 +199,12 @@ fn version(db: &Connection, path: &Path) -> Result<Option<i64>, StateError> {
 }
 
 fn create(db: &Connection) -> rusqlite::Result<()> {
-    reserve(db)?;
     tune(db)?;
     db.execute_batch("BEGIN IMMEDIATE")?;
     db.execute_batch(SCHEMA)?;
     db.pragma_update(None, "application_id", APPLICATION_ID)?;
     db.pragma_update(None, "user_version", VERSION)?;
     db.execute_batch("COMMIT")
-}
-
-/// Refuses a state whose log is damaged. SQLite would ignore what the log has from there on, and the file would go back to an earlier state.
-/// Returns whether the log ends in frames that were never committed.
-fn check_log(path: &Path) -> Result<bool, StateError> {
-    let failed = |source| StateError::File { path: Log::path(path), source };
-    if !Log::path(path).metadata().is_ok_and(|found| found.len() > 0) {
-        return Ok(false);
-    }
-    // The log of a state in use grows. Where there can be no lock, nothing is written either.
-    let Ok(_lock) = WriteLock::take(path) else { return Ok(false) };
-    match Log::of(path).map_err(failed)? {
-        Some(Log { damage: Some(_), .. }) => Err(StateError::Damaged(
-            "a part of its log (state.sqlite-wal) does not match its checksum",
-        )),
-        log => Ok(log.is_some_and(|log| log.committed < log.length)),
-    }
-}
-
-/// Begins a new log. The old one's last frames, which were never committed, would look like damage behind the next commit.
-fn empty_log(db: &Connection) -> rusqlite::Result<()> {
-    db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
-}
-
-/// Leaves room for a checksum in the pages of a new file.
-fn reserve(db: &Connection) -> rusqlite::Result<()> {
-    let mut bytes = RESERVED.into();
-    db.file_control(Some(MAIN_DB), FileControl::ReserveBytes(&mut bytes))
 }
 
 /// A commit survives the loss of power, and readers see the last one.
@@ -272,7 +226,6 @@ fn plan_once(db: &Connection) -> rusqlite::Result<()> {
 fn refine(error: rusqlite::Error, path: &Path) -> StateError {
     let path = path.to_owned();
     let source = match StateError::of_sqlite(error) {
-        StateError::Damaged(_) if !is_state(&path) => return StateError::Foreign { path },
         StateError::Database(source) => source,
         error => return error,
     };
@@ -280,7 +233,6 @@ fn refine(error: rusqlite::Error, path: &Path) -> StateError {
         Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked) => {
             StateError::Busy { path }
         }
-        Some(rusqlite::ErrorCode::NotADatabase) if is_state(&path) => DAMAGED_PAGE,
         Some(rusqlite::ErrorCode::NotADatabase) => StateError::Foreign { path },
         _ => StateError::Open { path, source },
     }

@@ -1,4 +1,4 @@
--- Version 10. Times are milliseconds since the Unix epoch.
+-- Times are milliseconds since the Unix epoch.
 -- A representative is a unique document that later ones may still match. An alias is a digest of a duplicate, by which later documents match
 -- the duplicate's representative. src/filter/window.rs describes which rows belong to the window and when they leave it.
 
@@ -16,9 +16,8 @@ CREATE TABLE files (
 -- What the output files contained when the last batch was committed.
 CREATE TABLE checksums (
     file TEXT NOT NULL,                 -- its name; of the current file of lines, the name that it gets when it is full
-    start INTEGER NOT NULL,             -- of a part of it
-    length INTEGER NOT NULL,
-    hashes BLOB NOT NULL,               -- XXH3 of each 4 KiB of the part, 8 bytes each
+    start INTEGER NOT NULL,             -- where the lines or records of a batch begin, in bytes; of a compressed file, before compression
+    packed BLOB NOT NULL,               -- for each line or record its length and hash, 4 bytes each, and the hash of its URL, 8 bytes
     PRIMARY KEY (file, start)
 ) STRICT, WITHOUT ROWID;
 
@@ -28,7 +27,7 @@ CREATE TABLE documents (
     name TEXT NOT NULL,                 -- the caller's id; the normal URL in a crawl
     title TEXT,
     at INTEGER NOT NULL,
-    stored INTEGER NOT NULL,
+    stored INTEGER NOT NULL,            -- 1 in pages.jsonl, 0 in duplicates.jsonl, -1 its line is lost by damage
     kind INTEGER NOT NULL,              -- 0 unique, 1 exact, 2 near
     step INTEGER,                       -- 1 body, 2 text, 3 near
     match INTEGER,
@@ -45,15 +44,6 @@ CREATE TABLE documents (
     digests BLOB,                       -- of body and text, if it is known by them
     alias INTEGER,                      -- the number among aliases; NULL for a representative
     key INTEGER                         -- the document's key
-) STRICT;
-
--- The texts of near duplicates that are not stored, if texts are written at all.
-CREATE TABLE texts (
-    document INTEGER PRIMARY KEY,
-    same INTEGER,                       -- the document of the same body that has the text, or
-    text BLOB,                          -- UTF-8, compressed by zlib
-    charset TEXT,                       -- of the page
-    truncated TEXT                      -- why the text is not whole
 ) STRICT;
 
 -- The index of digests comes back from these, packed: those of a batch, of documents up to this number (digests.rs).
@@ -154,32 +144,6 @@ CREATE TABLE url_log (
     packed BLOB NOT NULL
 ) STRICT;
 INSERT INTO meta VALUES ('url_hash_seed', random());
-
--- What the report counts of each host, by its name there.
-CREATE TABLE host_counts (
-    name TEXT PRIMARY KEY,
-    fetched INTEGER NOT NULL,
-    unique_pages INTEGER NOT NULL,
-    same_site INTEGER NOT NULL,         -- duplicates of pages of the same site
-    cross_site INTEGER NOT NULL,        -- of other sites
-    other_host INTEGER NOT NULL,        -- of other hosts, of the same site or not
-    failed INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-
--- Unique pages that others repeat, for the report.
-CREATE TABLE clusters (
-    document INTEGER PRIMARY KEY,       -- the unique page
-    count INTEGER NOT NULL,             -- pages that repeat it
-    near INTEGER NOT NULL,              -- near duplicates among them
-    lang TEXT,                          -- of the first
-    members TEXT NOT NULL               -- the numbers of the first 20, with commas between them
-) STRICT;
-CREATE INDEX clusters_by_size ON clusters (near > 0, lang, count DESC);
-
--- Seeds that could not be reached, and what these redirected to.
-CREATE TABLE unreachable_seeds (
-    url INTEGER PRIMARY KEY
-) STRICT;
 
 -- What was learnt of the URLs of a site.
 CREATE TABLE learnt (

@@ -255,6 +255,17 @@ impl State {
         self.execute(sql, [places])
     }
 
+    /// The URL of the first of these names that is known. Looks at all URLs: the index of them is in the memory of a crawl only.
+    ///
+    /// # Errors
+    /// If SQLite fails or the row makes no sense.
+    pub(crate) fn url_named(&self, name: &str, other: &str) -> Result<Option<UrlRow>, StateError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM urls u WHERE u.url IN (?1, ?2) ORDER BY u.url != ?1 LIMIT 1"
+        );
+        self.find(&sql, [name, other], read_url)
+    }
+
     /// The first URL in this state, in the order in which they were found.
     ///
     /// # Errors
@@ -292,7 +303,7 @@ impl State {
     /// # Errors
     /// If SQLite fails or a row makes no sense.
     pub(crate) fn failures_to_retry(&self) -> Result<Option<(u64, UrlRow)>, StateError> {
-        let failed = "FROM urls u WHERE (u.cause = 1 OR u.cause > 3) AND u.cause = 5 AND u.id NOT IN (SELECT url FROM unreachable_seeds)";
+        let failed = "FROM urls u WHERE (u.cause = 1 OR u.cause > 3) AND u.cause = 5 AND NOT (u.referrer IS NULL OR u.depth = 0 AND u.hops > 0)";
         let urls = self.value::<i64>(&format!("SELECT count(*) {failed}"), [])?.unsigned_abs();
         let first =
             self.find(&format!("SELECT {COLUMNS} {failed} ORDER BY u.at LIMIT 1"), [], read_url)?;
@@ -318,22 +329,26 @@ impl State {
         mut visit: impl FnMut(UrlRow, T) -> Result<(), E>,
     ) -> Result<(), E> {
         let sql = format!("SELECT {COLUMNS} FROM urls u WHERE u.state != {JUDGED} ORDER BY u.id");
-        self.each(&sql, [], read_url, |url| match select(url.state) {
-            Some(selected) => visit(url, selected),
-            None => Ok(()),
-        })
+        let read = |row: &Row<'_>| {
+            select(read_state(row)?).map(|selected| Ok((read_url(row)?, selected))).transpose()
+        };
+        self.each(&sql, [], read, |url| url.map_or(Ok(()), |(url, selected)| visit(url, selected)))
     }
 }
 
-fn read_url(row: &Row<'_>) -> rusqlite::Result<UrlRow> {
-    let state = match row.get(4)? {
+fn read_state(row: &Row<'_>) -> rusqlite::Result<UrlState> {
+    Ok(match row.get(4)? {
         QUEUED => UrlState::Queued,
         JUDGED => UrlState::Judged,
         code => {
             let reason = u8::try_from(code).ok().and_then(Reason::from_code);
             UrlState::Skipped(reason.ok_or_else(|| unknown_code(4, code))?)
         }
-    };
+    })
+}
+
+fn read_url(row: &Row<'_>) -> rusqlite::Result<UrlRow> {
+    let state = read_state(row)?;
     let kind = match row.get(3)? {
         0 => UrlKind::Page,
         1 => UrlKind::Sitemap,

@@ -1,9 +1,9 @@
 //! What the program prints about itself: completions, manual pages, the schema of the configuration.
 
-use std::{fs, path::Path};
+use std::{collections::BTreeMap, fs, path::Path};
 
 use pagesieve::{
-    config::{DEFAULT, schema},
+    config::{DEFAULT, SCHEMA},
     learn::Rule,
 };
 use serde_json::Value;
@@ -79,6 +79,10 @@ fn mismatch(schema: &Value, value: &Value) -> Option<String> {
         };
         (!fits).then(|| format!("{keyword} {wanted}: {value}"))
     })
+}
+
+fn schema() -> Value {
+    serde_json::from_str(SCHEMA).unwrap()
 }
 
 /// Why a configuration is not as the schema says.
@@ -163,22 +167,55 @@ fn the_schema_refuses_wrong_keys_and_values() {
 }
 
 #[test]
-fn the_schema_explains_every_key() {
-    fn unexplained(schema: &Value, path: &str) -> Vec<String> {
+fn the_schema_explains_every_key_as_the_bundled_configuration_does() {
+    fn explained(schema: &Value, path: &str, found: &mut BTreeMap<String, String>) {
         let tables = schema.get("properties").or_else(|| schema["items"].get("properties"));
-        let keys = tables.and_then(Value::as_object).into_iter().flatten();
-        let keys = keys.flat_map(|(key, schema)| {
+        for (key, schema) in tables.and_then(Value::as_object).into_iter().flatten() {
             let path = format!("{path}{key}");
-            let is_key =
-                schema.get("properties").is_none() && schema["items"].get("properties").is_none();
-            let lacks = is_key && schema.get("description").is_none();
-            [unexplained(schema, &format!("{path}.")), lacks.then_some(path).into_iter().collect()]
-                .concat()
-        });
-        keys.collect()
+            explained(schema, &format!("{path}."), found);
+            let is_table =
+                schema.get("properties").is_some() || schema["items"].get("properties").is_some();
+            let description = schema.get("description").and_then(Value::as_str);
+            if !is_table || description.is_some() {
+                found.insert(path, description.unwrap_or_default().to_owned());
+            }
+        }
     }
-    let inline = ["dedup.window", "dedup.same_site", "dedup.cross_site"];
-    let mut bare = unexplained(&schema(), "");
-    bare.retain(|key| !inline.iter().any(|table| key.starts_with(table)));
-    assert_eq!(bare, [""; 0]);
+    let mut found = BTreeMap::new();
+    explained(&schema(), "", &mut found);
+    // What is in these is described with the table.
+    let inline = ["dedup.window.", "dedup.same_site.", "dedup.cross_site."];
+    found.retain(|key, _| !inline.iter().any(|table| key.starts_with(table)));
+    assert_eq!(found, comments());
+}
+
+/// The comment of each key, by its path: what stands behind it, or else the lines above it.
+fn comments() -> BTreeMap<String, String> {
+    let (mut comments, mut table, mut above) = (BTreeMap::new(), String::new(), Vec::new());
+    for line in DEFAULT.lines() {
+        let bare = line.strip_prefix("# ").unwrap_or(line);
+        if let Some(header) = bare.strip_prefix('[') {
+            table = header.trim_matches(['[', ']']).to_owned() + ".";
+            above.clear();
+        } else if let Some((key, value)) = key_and_value(bare) {
+            let behind = value.split_once(" # ").map(|(_, comment)| comment.trim().to_owned());
+            let comment = behind.unwrap_or_else(|| above.join(" "));
+            if !comment.is_empty() {
+                comments.entry(format!("{table}{key}")).or_insert(comment);
+            }
+            above.clear();
+        } else if line.starts_with("# ") {
+            above.push(bare);
+        } else {
+            above.clear();
+        }
+    }
+    comments
+}
+
+/// The parts of a line `key = value`.
+fn key_and_value(line: &str) -> Option<(&str, &str)> {
+    let (key, value) = line.split_once(" = ")?;
+    let is_key = !key.is_empty() && key.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    is_key.then_some((key, value))
 }

@@ -178,7 +178,6 @@ fn warnings() -> Vec<Value> {
         Warning::Missed { missed: 1, checked: 1 },
         Warning::Deferred { urls: 1, new: 0, new_at_most: 1, rearranged: 0 },
         Warning::Queued { urls: 1, new: 0, new_at_most: 1, rearranged: 0 },
-        Warning::Lost { lines: 1 },
         Warning::Mirror { host: name(), pages: 1, duplicates: 1 },
         Warning::Scripts { pages: 1, example: name() },
         Warning::ManyDuplicates { url: name(), duplicates: 1 },

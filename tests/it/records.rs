@@ -277,7 +277,7 @@ fn all_kinds_of_records_are_read_or_counted() {
 }
 
 #[test]
-fn reading_goes_on_after_a_damaged_record() {
+fn a_damaged_record_is_named_and_ends_the_file() {
     let [a, b, c] = ["a", "b", "c"].map(html);
     let uniques = ["http://a.test/ unique", "http://c.test/ unique"];
     let filter = |file: Vec<u8>| {
@@ -309,8 +309,13 @@ fn reading_goes_on_after_a_damaged_record() {
         ("HTTP/1.1 200", "HTXP/1.1 200", "the block has no HTTP response"),
     ] {
         let broken = changed(&b, from, to);
+        // A record that is whole is skipped.
+        let is_whole = why.starts_with("the block");
         let expected = |offset: usize| {
-            [uniques[0].to_owned(), format!("{offset}: {why}"), uniques[1].to_owned()]
+            let end = if is_whole { "" } else { "; the rest of the file is not read" };
+            let mut expected = vec![uniques[0].to_owned(), format!("{offset}: {why}{end}")];
+            expected.extend(is_whole.then(|| uniques[1].to_owned()));
+            expected
         };
         assert_eq!(filter([&*a, &broken, &c].concat()), expected(a.len()), "{to}");
         let members = [gzip(&a), gzip(&broken), gzip(&c)].concat();
@@ -322,7 +327,7 @@ fn reading_goes_on_after_a_damaged_record() {
             let mut broken = b.clone();
             broken[place] ^= 0x55;
             let answers = filter([&*a, &broken, &c].concat());
-            assert_eq!([&*answers[0], &answers[2]], uniques, "{answers:?}");
+            assert_eq!((&*answers[0], answers.len()), (uniques[0], 2), "{answers:?}");
             assert!(answers[1].starts_with(&format!("{}: ", a.len())), "{answers:?}");
         }
         let answers = filter([&*a, &b[..b.len() - 9]].concat());

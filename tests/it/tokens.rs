@@ -4,6 +4,8 @@
 
 use std::{collections::BTreeSet, ops::Range, path::Path};
 
+use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
+
 /// A word or a punctuation character, and its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Token {
@@ -192,84 +194,49 @@ fn closing(tokens: &[Token], at: usize) -> Option<usize> {
 
 fn tokens(text: &str) -> Vec<Token> {
     let mut tokens = Vec::new();
-    let (mut rest, mut line) = (text, 1);
-    while let Some(first) = rest.chars().next() {
-        let (length, counts) = measure(rest, first);
-        let (passed, next) = rest.split_at(length);
-        if counts {
-            tokens.push(Token { text: passed.to_owned(), line });
-        }
-        line += passed.matches('\n').count();
-        rest = next;
-    }
+    flatten(text.parse().expect("it is Rust"), &mut tokens);
     tokens
 }
 
-/// Length in bytes of what stands at the beginning, and whether it is a token that counts.
-fn measure(rest: &str, first: char) -> (usize, bool) {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let word = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
-    let after = &rest[word..];
-    if rest.starts_with("//") {
-        (rest.find('\n').unwrap_or(rest.len()), false)
-    } else if rest.starts_with("/*") {
-        (comment(rest), false)
-    } else if ["r", "br", "cr"].contains(&&rest[..word]) && raw_hashes(after).is_some() {
-        let end = format!("\"{}", "#".repeat(raw_hashes(after).unwrap()));
-        let begins = word + end.len();
-        (begins + rest[begins..].find(&end).map_or(0, |at| at + end.len()), false)
-    } else if first == '"' {
-        (quoted(rest, '"'), false)
-    } else if first == '\'' {
-        let is_char = rest[1..].starts_with('\\') || rest.chars().nth(2) == Some('\'');
-        (if is_char { quoted(rest, '\'') } else { 1 }, false)
-    } else if is_word(first) {
-        (word, !first.is_ascii_digit())
-    } else if rest.starts_with("::") {
-        (2, true)
-    } else {
-        (first.len_utf8(), !first.is_whitespace())
-    }
-}
-
-/// How many `#` a raw string has, if `rest` goes on as one.
-fn raw_hashes(rest: &str) -> Option<usize> {
-    let hashes = rest.len() - rest.trim_start_matches('#').len();
-    rest[hashes..].starts_with('"').then_some(hashes)
-}
-
-/// Length of a string or character with its quotes.
-fn quoted(rest: &str, quote: char) -> usize {
-    let mut escaped = true; // the opening quote is passed over
-    for (at, c) in rest.char_indices() {
-        match c {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            _ if c == quote => return at + 1,
-            _ => {}
-        }
-    }
-    rest.len()
-}
-
-/// Length of a block comment, in which others may be nested.
-fn comment(rest: &str) -> usize {
-    let mut depth = 0_u32;
-    let mut at = 0;
-    loop {
-        let next = &rest[at..];
-        if next.starts_with("/*") {
-            depth += 1;
-            at += 2;
-        } else if next.starts_with("*/") {
-            depth -= 1;
-            at += 2;
-            if depth == 0 {
-                return at;
+/// Words and punctuation of a stream, with the delimiters of its groups. Literals and documentation, which the lexer makes attributes of, are
+/// left out.
+fn flatten(stream: TokenStream, tokens: &mut Vec<Token>) {
+    let token = |text: &str, line| Token { text: text.to_owned(), line };
+    let trees: Vec<_> = stream.into_iter().collect();
+    let colon = |at: usize| match trees.get(at) {
+        Some(TokenTree::Punct(it)) if it.as_char() == ':' => Some(it.spacing()),
+        _ => None,
+    };
+    let is_joined = |at| colon(at) == Some(Spacing::Joint) && colon(at + 1).is_some();
+    for (at, tree) in trees.iter().enumerate() {
+        let line = tree.span().start().line;
+        match tree {
+            TokenTree::Ident(word) => tokens.push(token(&word.to_string(), line)),
+            TokenTree::Literal(_) => {}
+            TokenTree::Punct(first) => {
+                if is_joined(at) {
+                    tokens.push(token("::", line));
+                } else if at == 0 || !is_joined(at - 1) {
+                    tokens.push(token(&first.to_string(), line));
+                }
             }
-        } else {
-            let Some(c) = next.chars().next() else { return rest.len() };
-            at += c.len_utf8();
+            TokenTree::Group(group) => {
+                let text = group.stream().to_string();
+                if group.delimiter() == Delimiter::Bracket && text.starts_with("doc =") {
+                    tokens.pop_if(|token| token.text == "!");
+                    tokens.pop_if(|token| token.text == "#");
+                    continue;
+                }
+                let [open, close] = match group.delimiter() {
+                    Delimiter::Parenthesis => ["(", ")"],
+                    Delimiter::Brace => ["{", "}"],
+                    Delimiter::Bracket => ["[", "]"],
+                    Delimiter::None => ["", ""],
+                };
+                tokens.push(token(open, line));
+                flatten(group.stream(), tokens);
+                tokens.push(token(close, group.span_close().start().line));
+            }
         }
     }
 }

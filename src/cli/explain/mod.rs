@@ -19,11 +19,11 @@ use crate::{
     report::counted,
     state::{JudgedDocument, Reason, UrlState},
 };
-use side::{Run, Stored, judged, stored, why_lost, why_truncated};
+use side::{Run, Stored, judged, stored, why_truncated};
 
 /// Explain why two documents are duplicates or not, or what happened to a URL
 ///
-/// With two documents, prints how the filter judges the second after the first: the rule, sizes, differing bits, distances, similarity,
+/// With two documents, prints how the filter judges the second after the first: the rule, sizes, distances, similarity,
 /// and the most important features in which they differ. Documents are HTML or text files; with --run also URLs of the run. Pages are compared
 /// by their articles: prints which condition of the rule is not met, what both have, what only one has, and what is boilerplate. With one
 /// URL and --run, prints why it was stored, dropped or not fetched.
@@ -105,9 +105,6 @@ fn write(out: &mut Out, explanation: &UrlExplanation, line: Option<&Stored>) -> 
     writeln!(out, "{}", row.url)?;
     if let Some(document) = &explanation.document {
         write_judgement(out, document, explanation.matched.as_ref(), line)?;
-        if let Some(file) = explanation.lost {
-            writeln!(out, "lost            {}", why_lost(file))?;
-        }
         if let Some(run) = &explanation.against {
             writeln!(out, "of the run      {run}")?;
         }

@@ -3,7 +3,7 @@
 use std::{
     cmp::Reverse,
     collections::HashMap,
-    io::{self, IsTerminal, Write},
+    io::{self, Write},
     num::NonZeroU64,
     ops::Range,
 };
@@ -30,6 +30,10 @@ const SHOWN_FEATURES: usize = 12;
 
 /// The entries of a window for two documents.
 const TWO: NonZeroU64 = NonZeroU64::new(2).expect("not zero");
+
+/// What is said of pages whose content is not known.
+const UNKNOWN: &str = "The run compares pages by their content, and keeps the content of unique pages only. Its decisions are above.\n\
+                       To see what the pages share, save both as files and name the files instead.";
 
 /// Compares two documents and writes the comparison.
 pub(super) fn compare(
@@ -64,25 +68,22 @@ fn write_all(
     }
     match judged {
         Some((texts, judged)) => write_verdict(out, texts, judged, options)?,
+        None if options.compares_content() => writeln!(out, "\n{UNKNOWN}")?,
         None => write_without_texts(out, sides)?,
-    }
-    if judged.is_none_or(|(_, judged)| judged.by == By::Text) {
-        writeln!(out, "{}\n", rule_of(sides, options))?;
     }
     match judged.map(|(_, judged)| &judged.by) {
         Some(By::Content(compared)) => write_content(out, sides, compared)?,
         Some(By::Thin | By::Unknown) => writeln!(out)?,
-        Some(By::Text) | None => {}
+        None if options.compares_content() => writeln!(out)?,
+        Some(By::Text) | None => writeln!(out, "{}\n", rule_of(sides, options))?,
     }
     write_sizes(out, sides)?;
     writeln!(out)?;
     write_bits(out, sides)?;
     if let Some((texts, _)) = judged {
-        let features = texts.map(|text| text.features.as_slice());
-        let weights = weights(features);
-        writeln!(out, "cosine of features  {:.4}", cosine(&weights))?;
-        write_excess(out, "A", features[0], |feature| weights[feature][1])?;
-        write_excess(out, "B", features[1], |feature| weights[feature][0])?;
+        let [a, b] = texts.map(|text| text.features.as_slice());
+        write_excess(out, "A", a, b)?;
+        write_excess(out, "B", b, a)?;
     }
     Ok(())
 }
@@ -121,11 +122,7 @@ fn write_verdict(
 ) -> io::Result<()> {
     let verdict = judged.verdict;
     if judged.by == By::Unknown {
-        return writeln!(
-            out,
-            "\nThe run compares pages by their content, and keeps the content of unique pages only. Its decisions are above.\n\
-             To see what the pages share, save both as files and name the files instead."
-        );
+        return writeln!(out, "\n{UNKNOWN}");
     }
     let [a, b] = texts.map(|text| only_equal(&text.document.sketch().text, options));
     let unique = |why: String| ("unique", why);
@@ -148,8 +145,7 @@ fn write_verdict(
             (None, None) => "the texts are neither equal nor similar enough".to_owned(),
         }),
     };
-    let colour = if verdict.is_unique() { "1;32" } else { "1;33" };
-    writeln!(out, "\nAfter A, B is {}: {why}", coloured(word, colour))
+    writeln!(out, "\nAfter A, B is {word}: {why}")
 }
 
 /// Why a page is unique whose content is compared.
@@ -246,11 +242,7 @@ fn write_sizes(out: &mut Out, sides: &[Side; 2]) -> io::Result<()> {
 
 fn write_bits(out: &mut Out, sides: &[Side; 2]) -> io::Result<()> {
     if let [Some(a), Some(b)] = sides.each_ref().map(|side| side.facts.fingerprint) {
-        let differing = (0..u64::BITS).rev().filter(|bit| (a.0 ^ b.0) >> bit & 1 == 1);
-        let bits: Vec<_> = differing.map(|bit| bit.to_string()).collect();
-        let listed = if bits.is_empty() { "none".to_owned() } else { bits.join(" ") };
-        writeln!(out, "differing bits      {listed}")?;
-        writeln!(out, "distance            {} of 64", bits.len())?;
+        writeln!(out, "distance            {} of 64", a.distance(b))?;
     }
     let signatures = sides.each_ref().map(|side| side.signature);
     let (distance, similarity, source) = match (signatures, recorded(sides)) {
@@ -279,34 +271,16 @@ fn recorded(sides: &[Side; 2]) -> Option<Match> {
     repeats(of_b, a).or_else(|| repeats(of_a, b))
 }
 
-/// The weight of each feature in either document, by its text.
-fn weights(documents: [&[Feature]; 2]) -> HashMap<&str, [u32; 2]> {
-    let mut weights: HashMap<_, [u32; 2]> = HashMap::new();
-    for (document, features) in documents.into_iter().enumerate() {
-        for feature in features {
-            weights.entry(feature.text.as_str()).or_default()[document] = feature.weight;
-        }
-    }
-    weights
-}
-
-/// The cosine of two weighted sets, which the similarity of their signatures estimates. 0 if one is empty.
-fn cosine(weights: &HashMap<&str, [u32; 2]>) -> f64 {
-    let product = |i: usize, j: usize| -> f64 {
-        weights.values().map(|weights| f64::from(weights[i]) * f64::from(weights[j])).sum()
-    };
-    let length = (product(0, 0) * product(1, 1)).sqrt();
-    if length > 0.0 { product(0, 1) / length } else { 0.0 }
-}
-
 /// Writes which features weigh more in one document than in the other, the largest difference first.
 fn write_excess(
     out: &mut Out,
     name: &str,
     features: &[Feature],
-    other: impl Fn(&str) -> u32,
+    others: &[Feature],
 ) -> io::Result<()> {
-    let excess = |feature: &&Feature| feature.weight.saturating_sub(other(&feature.text));
+    let others: HashMap<_, _> = others.iter().map(|it| (it.text.as_str(), it.weight)).collect();
+    let other = |feature: &Feature| others.get(feature.text.as_str()).copied().unwrap_or(0);
+    let excess = |feature: &&Feature| feature.weight.saturating_sub(other(feature));
     let mut more: Vec<_> = features.iter().filter(|feature| excess(feature) > 0).collect();
     more.sort_by_key(|feature| Reverse(excess(feature)));
     if more.is_empty() {
@@ -320,21 +294,12 @@ fn write_excess(
     )?;
     for feature in more.iter().take(SHOWN_FEATURES) {
         let Feature { text, weight, count, .. } = feature;
-        let theirs = other(text);
-        writeln!(out, "  {weight:>4} instead of {theirs:<4} {}  ({count}×)", coloured(text, "36"))?;
+        let theirs = other(feature);
+        writeln!(out, "  {weight:>4} instead of {theirs:<4} {text}  ({count}×)")?;
     }
     match number.saturating_sub(SHOWN_FEATURES) {
         0 => Ok(()),
         hidden => writeln!(out, "  … and {hidden} more"),
-    }
-}
-
-/// Colours a text if the output is a terminal.
-fn coloured(text: &str, colour: &str) -> String {
-    if io::stdout().is_terminal() {
-        format!("\x1b[{colour}m{text}\x1b[0m")
-    } else {
-        text.to_owned()
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{
     input::{Content, Input, Preparation, Prepared},
     page::{DocId, Origin, Outline, Timestamp},
     sink::{PAGES, PageLine, open_part, parts},
-    state::{JudgedDocument, KeptText},
+    state::JudgedDocument,
 };
 
 /// A run and its directory.
@@ -130,7 +130,7 @@ fn text(outline: &Outline, lines: Range<usize>) -> String {
     lines.map(|line| outline.text_of(line).trim()).collect::<Vec<_>>().join(" ")
 }
 
-/// Reads a page of a run: its text from the files or the state; for an exact duplicate the text of its match; else what the state
+/// Reads a page of a run: its text from the files; for an exact duplicate the text of its match; else what the state
 /// recorded.
 fn of_page(run: &Run<'_>, url: &str, preparation: &Preparation) -> Result<Side> {
     let explanation = run.explain(url)?;
@@ -144,11 +144,7 @@ fn of_page(run: &Run<'_>, url: &str, preparation: &Preparation) -> Result<Side> 
     let judgement = &document.judgement;
     let is_exact = judgement.verdict.matched().is_some_and(|found| found.kind == Kind::Exact);
     let mut remarks = vec![format!("in the run: {}", judged(&document, matched))];
-    remarks.extend(explanation.lost.map(why_lost));
     let mut page = stored(run, &document)?;
-    if !document.stored && page.is_some() {
-        remarks.push("its text is from the run's state".to_owned());
-    }
     if let (None, Some(matched), true) = (&page, matched, is_exact) {
         page = stored(run, matched)?;
         remarks.push(
@@ -194,11 +190,6 @@ pub(super) fn judged(document: &JudgedDocument, matched: Option<&JudgedDocument>
     format!("{word} of {of}; {kept}: {why}")
 }
 
-/// What it means that the line of a page was lost in this file.
-pub(super) fn why_lost(file: &str) -> String {
-    format!("its line in {file} was lost by damage; only a backup has it")
-}
-
 /// Why a page is truncated, by the code of the limit that it reached.
 pub(super) fn why_truncated(code: &str) -> String {
     let why = match code {
@@ -237,18 +228,9 @@ pub(super) struct Stored {
     pub(super) truncated: Option<String>,
 }
 
-/// What a run stores of a page: its line in `pages.jsonl`, or for a near duplicate the text in the state.
+/// What a run stores of a page, if it does.
 pub(super) fn stored(run: &Run<'_>, page: &JudgedDocument) -> Result<Option<Stored>> {
-    if page.stored {
-        return line(run.directory, &page.name);
-    }
-    let kept = run.past.text(page)?;
-    Ok(kept.map(|KeptText { text, charset, truncated }| Stored {
-        text: Some(text),
-        signature: None,
-        charset,
-        truncated,
-    }))
+    if page.stored { line(run.directory, &page.name) } else { Ok(None) }
 }
 
 /// Reads the last line of a URL in `pages.jsonl` or a full file of its kind, if there is one: that of its latest version.

@@ -415,9 +415,6 @@ impl Engine {
         self.state().set_json("worked", &self.worked())?;
         self.keep_learnt()?;
         let state = self.filter.state();
-        if self.builder.is_due(self.filter.engine.position().next) {
-            self.builder.catch_up(state)?;
-        }
         self.builder.save(state)?;
         self.urls.commit(self.filter.state())?;
         die_if_asked("state written");

@@ -19,8 +19,7 @@ use crate::{
         scope::Seed,
         sitemap::Sitemap,
     },
-    extract::{Extracted, Truncation},
-    filter::{Document, Judgement, Kind, Match, Step, Verdict},
+    filter::{Document, Judgement, Kind, Match, Verdict},
     learn::Yielded,
     page::{NormalUrl, Origin, Timestamp, site_of},
     report::{MovedSeed, SEEDS, counted},
@@ -298,9 +297,6 @@ impl Engine {
         if !std::mem::replace(&mut self.has_judged, true) {
             self.record_method()?;
         }
-        if !action.stored && self.plan.store.text {
-            self.keep_text(parsed, judgement)?;
-        }
         let (state, status, at) = (UrlState::Judged, Some(received.status), received.at);
         let outcome = UrlOutcome { state, cause: None, detail: None, status, at };
         self.urls.record_outcome(self.filter.state(), row.id, &outcome)?;
@@ -349,19 +345,6 @@ impl Engine {
         } else {
             (dedup.cross_site, SkipCause::CrossSite)
         }
-    }
-
-    /// Keeps the text of a near duplicate that is not stored: nothing else records how it differs from its match.
-    fn keep_text(&self, parsed: &Parsed, judgement: &Judgement) -> Result<(), CrawlError> {
-        let found = judgement.verdict.matched();
-        let Some(found) = found.filter(|found| found.kind == Kind::Near) else { return Ok(()) };
-        if let (Step::Body, Some(body)) = (found.step, parsed.document.sketch.body) {
-            // Its text is that of the page with the same body.
-            return Ok(self.filter.keep_text_of_body(judgement.id, body)?);
-        }
-        let Extracted { text, charset, truncated, .. } = &parsed.extracted;
-        let truncated = truncated.map(Truncation::as_str);
-        Ok(self.state().keep_text(judgement.id, text, charset, truncated)?)
     }
 
     /// Writes the line of a judged page, and its exchange.
@@ -427,7 +410,7 @@ impl Engine {
         self.record_skipped(row, skipped)
     }
 
-    /// Records that a URL is skipped, and counts it for the report.
+    /// Records that a URL is skipped.
     pub(super) fn record_skipped(
         &mut self,
         row: &UrlRow,
@@ -436,9 +419,7 @@ impl Engine {
         let &Skipped { reason, cause, ref detail, status, .. } = skipped;
         let (state, detail, at) = (UrlState::Skipped(reason), detail.as_deref(), Timestamp::now());
         let outcome = UrlOutcome { state, cause, detail, status, at };
-        let state = self.filter.state();
-        self.urls.record_outcome(state, row.id, &outcome)?;
-        Ok(self.builder.skipped(state, (row.id, row.url.as_str()), reason, cause)?)
+        Ok(self.urls.record_outcome(self.filter.state(), row.id, &outcome)?)
     }
 
     /// Archives what was sent and received, if it is archived.
@@ -691,9 +672,9 @@ impl Engine {
         let late = is_late.then(|| self.group(url)).transpose()?.map(Late::Pattern);
         let (given, url, seed) = (url.other_spelling(), url.as_str(), admitted.ok());
         let new = NewUrl { url, given, host, kind, state, cause, seed, depth, hops, referrer, at };
-        let id = self.urls.add(self.filter.state(), &new, late)?;
-        if let UrlState::Skipped(reason) = state {
-            return Ok(self.builder.skipped(self.filter.state(), (id, url), reason, cause)?);
+        self.urls.add(self.filter.state(), &new, late)?;
+        if state != UrlState::Queued {
+            return Ok(());
         }
         if is_late {
             self.selection.late_hosts.insert(host);
@@ -739,11 +720,7 @@ impl Engine {
         seed: usize,
         late: Option<Late>,
     ) -> Result<(), CrawlError> {
-        let state = self.filter.state();
-        self.urls.requeue(state, row, seed, late)?;
-        if let UrlState::Skipped(reason) = row.state {
-            self.builder.requeued(state, (row.id, row.url.as_str()), reason)?;
-        }
+        self.urls.requeue(self.filter.state(), row, seed, late)?;
         if late.is_none() { self.note_queued(row.host) } else { Ok(()) }
     }
 

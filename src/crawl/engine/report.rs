@@ -37,7 +37,6 @@ impl Engine {
         self.note_unasked(end)?;
         let state = self.filter.state();
         state.set_json("learnt", &learnt)?;
-        self.builder.catch_up(state)?;
         self.builder.save(state)?;
         state.commit()?;
         tracing::info!(name = self.plan.name, ?end, "the run ends");
@@ -69,7 +68,8 @@ impl Engine {
     /// Notes the seeds that were not fetched because a budget was spent.
     fn note_unasked(&mut self, end: End) -> Result<(), CrawlError> {
         let (mut count, mut seeds) = (0, Vec::new());
-        let has_skipped = self.builder.has_skipped(Reason::Budget);
+        let is_skipped = UrlState::Skipped(Reason::Budget);
+        let has_skipped = self.state().first_url(is_skipped)?.is_some();
         // A list that cannot be read any more does not keep the run from its end.
         let lists = (end == End::Budget || has_skipped).then(|| self.plan.roots().ok()).flatten();
         let urls = lists.iter().flat_map(|(_, lists)| lists).flat_map(|(_, urls)| urls);
@@ -121,7 +121,6 @@ pub fn report(directory: &Path) -> Result<(Report, bool), CrawlError> {
     if lock.as_ref().is_err_and(StateError::is_busy) {
         (facts.end, facts.finished) = (End::Running, Timestamp::now().into());
     }
-    state.count_in_copies()?;
     let report = summarise(&state, &Builder::load(&state)?, &UrlLog::load(&state)?, facts)?;
     if lock.is_err() {
         return Ok((report, false));

@@ -26,7 +26,7 @@ use crate::{
     },
     filter::Options,
     page::{NormalUrl, Timestamp},
-    report::{Builder, End},
+    report::{Builder, End, Pages},
     sink::{Mark, Outputs, create_directory, warc},
     state::{
         DurableFilter, Reason, Restored, SkipCause, State, SuspendCause, UrlLog, UrlRow, UrlState,
@@ -140,7 +140,7 @@ impl Engine {
         if !has_changed(self.state(), "keeps", &json(&keeps))? {
             return Ok(());
         }
-        let not_stored = self.builder.unstored(keeps);
+        let not_stored = Pages::count(self.state())?.unstored(keeps);
         if not_stored > 0 {
             tracing::warn!(
                 duplicates = not_stored,

@@ -85,7 +85,7 @@ fn documents_that_left_the_window_leave_the_state() {
         names.push(document.name);
         Ok(())
     };
-    state.for_each_document(DocId(0), collect).unwrap();
+    state.for_each_document(collect).unwrap();
     assert_eq!(names, ["495", "496", "497", "498", "499"]);
 }
 

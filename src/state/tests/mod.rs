@@ -1,11 +1,10 @@
 #![cfg(feature = "crawl")]
 
 mod articles;
-mod damage;
 mod durable;
+mod log;
 mod queue;
 mod restore;
-mod texts;
 mod visits;
 
 use std::{fs, num::NonZeroU32};

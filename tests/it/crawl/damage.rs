@@ -1,7 +1,7 @@
 //! Files of a run that are full, damaged, repaired or copied.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs::{self, OpenOptions},
     io::{Read, Seek, SeekFrom, Write},
     ops::Range,
@@ -11,10 +11,9 @@ use std::{
 };
 
 use bytesize::ByteSize;
-use flate2::read::MultiGzDecoder;
+use flate2::read::{GzDecoder, MultiGzDecoder};
 use pagesieve::{
     crawl::{self, CrawlError, backup, repair, verify},
-    report::Warning,
     sink::{open_part, parts},
 };
 use rand::{RngExt, SeedableRng, rngs::StdRng};
@@ -115,73 +114,6 @@ fn full_files_are_renamed_or_compressed_and_still_read() {
 }
 
 #[test]
-fn every_changed_byte_is_found_and_restored() {
-    let site = site(40);
-    site.run();
-    assert_sound(site.path());
-    let sound = files(site.path());
-    assert!(!sound.contains_key("state.sqlite-wal"));
-    let mut random = StdRng::seed_from_u64(17);
-    for number in 0..24 {
-        let (name, content) = sound.iter().nth(number % sound.len()).unwrap();
-        let at = random.random_range(0..content.len());
-        let run = copy(&sound);
-        write_at(&run.path().join(name), at as u64, &[content[at] ^ random.random_range(1..=255)]);
-        let found = verify(run.path()).unwrap();
-        assert_eq!(found.damage.len(), 1, "{name}, byte {at}: {found:?}");
-        assert_eq!(found.damage[0].file, *name);
-        assert!(found.damage[0].bytes.contains(&(at as u64)), "{name}, byte {at}: {found:?}");
-        let done = repair(run.path()).unwrap();
-        assert_eq!((done.restored, done.dropped, done.left), (1, vec![], vec![]));
-        assert_sound(run.path());
-        assert!(files(run.path()) == sound, "{name}, byte {at}");
-        assert!(run.path().join(format!("{name}.damaged")).exists());
-    }
-}
-
-#[test]
-fn a_damaged_page_of_the_state_is_an_error_with_advice_and_never_a_wrong_row() {
-    let site = site(40);
-    site.run();
-    let content = fs::read(site.path().join("state.sqlite")).unwrap();
-    for page in 0..content.len() / 4096 {
-        let byte = content[page * 4096 + 2_000];
-        write_at(&site.path().join("state.sqlite"), page as u64 * 4096 + 2_000, &[!byte]);
-        if let Err(error) = site.try_run() {
-            assert!(matches!(error, CrawlError::State(_)), "{error:?}");
-            assert!(error.to_string().contains("pagesieve repair"), "{error}");
-        }
-        write_at(&site.path().join("state.sqlite"), 0, &content);
-    }
-}
-
-#[test]
-fn lines_that_cannot_be_restored_are_dropped_and_the_others_kept() {
-    let site = site(40);
-    site.run();
-    let sound = whole(site.path(), "pages.jsonl");
-    write_at(&site.path().join("pages.jsonl"), 5_000, b"\0\0\0\0");
-    let found = verify(site.path()).unwrap();
-    assert_eq!(found.damage.len(), 1);
-    let done = repair(site.path()).unwrap();
-    assert!(done.left.is_empty() && !done.dropped.is_empty(), "{done}");
-    let kept = whole(site.path(), "pages.jsonl");
-    assert!(kept.lines().all(|line| sound.contains(line)));
-    assert_eq!(kept.lines().count() + done.dropped.len(), sound.lines().count());
-    assert_sound(site.path());
-    crate::crawl::site::run(site.plan.clone());
-
-    // A file that is too short loses its last lines only.
-    let file = OpenOptions::new().write(true).open(site.path().join("pages.jsonl")).unwrap();
-    file.set_len(kept.len() as u64 - 10).unwrap();
-    assert_eq!(verify(site.path()).unwrap().damage.len(), 1);
-    assert_eq!(repair(site.path()).unwrap().dropped.len(), 1);
-    assert_eq!(whole(site.path(), "pages.jsonl").lines().count() + 1, kept.lines().count());
-    assert_sound(site.path());
-    crate::crawl::site::run(site.plan.clone());
-}
-
-#[test]
 fn copies_made_while_a_crawl_writes_fit_together() {
     for compress in [false, true] {
         let reply = |request: &Request, _| {
@@ -233,25 +165,6 @@ fn a_backup_is_a_run_of_its_own() {
     let requests = site.server.requests().len();
     crate::crawl::site::run(plan);
     assert_eq!(site.server.requests().len(), requests, "nothing is left to be fetched");
-}
-
-#[test]
-fn a_page_of_zeros_is_found_and_never_taken_for_restored() {
-    let site = site(40);
-    site.run();
-    let path = site.path().join("state.sqlite");
-    let sound = fs::read(&path).unwrap();
-    for at in (4096..sound.len()).step_by(4096) {
-        write_at(&path, at as u64, &[0; 4096]);
-        let zeroed = fs::read(&path).unwrap();
-        if zeroed != sound {
-            assert_eq!(verify(site.path()).unwrap().damage.len(), 1, "byte {at}");
-            let done = repair(site.path()).unwrap();
-            assert_eq!((done.restored, done.left.len()), (0, 1), "byte {at}: {done}");
-            assert!(fs::read(&path).unwrap() == zeroed, "it stays as it is");
-        }
-        write_at(&path, 0, &sound);
-    }
 }
 
 #[test]
@@ -318,31 +231,13 @@ fn an_empty_or_foreign_state_of_a_run_is_damage_and_stays() {
         assert!(backup(site.path(), &site.path().with_extension("copy")).is_err());
     }
     let error = site.try_run().unwrap_err().to_string();
-    assert!(error.contains("damaged"), "{error}");
+    assert!(error.contains("backup"), "{error}");
     // A file that never was a state is none that is damaged.
     let mut filter = pagesieve();
     filter.args(["filter", "--state"]).arg(site.path().join("pages.jsonl")).write_stdin("{}");
     let output = filter.assert().code(2).get_output().stderr.clone();
     let output = String::from_utf8(output).unwrap();
     assert!(output.contains("is not a state") && !output.contains("damaged"), "{output}");
-}
-
-#[test]
-fn lines_of_missing_or_short_files_are_listed_and_the_report_says_so() {
-    let site = site(40);
-    site.run();
-    let all = lines(site.path(), "pages.jsonl").len();
-    fs::write(site.path().join("pages.jsonl"), "").unwrap();
-    let done = repair(site.path()).unwrap();
-    assert_eq!(done.dropped.len(), all, "{done}");
-    assert!(done.dropped.iter().all(|line| line.starts_with("pages.jsonl: http://a.test/")));
-    let others = lines(site.path(), "duplicates.jsonl").len();
-    fs::remove_file(site.path().join("duplicates.jsonl")).unwrap();
-    assert_eq!(repair(site.path()).unwrap().dropped.len(), others);
-    assert_sound(site.path());
-    let lost = u64::try_from(all + others).unwrap();
-    let warnings = crawl::report(site.path()).unwrap().0.warnings;
-    assert!(warnings.contains(&Warning::Lost { lines: lost }), "{warnings:?}");
 }
 
 /// A site of this many pages, all linked from the first one; every third repeats another.
@@ -376,149 +271,6 @@ fn lines_at(text: &str, name: &str, bytes: Range<usize>) -> Vec<String> {
 }
 
 #[test]
-fn lines_in_a_hole_of_zeros_are_all_named() {
-    let site = flat_site(200);
-    site.run();
-    let sound = files(site.path());
-    for (name, block, blocks) in [
-        ("pages.jsonl", 3, 1),
-        ("pages.jsonl", 0, 1),
-        ("pages.jsonl", 1, 16),
-        ("duplicates.jsonl", 1, 1),
-        ("duplicates.jsonl", 0, 16),
-    ] {
-        let run = copy(&sound);
-        let (path, text) = (run.path().join(name), str::from_utf8(&sound[name]).unwrap());
-        let at = block * 4096;
-        let length = (blocks * 4096).min(text.len() - at);
-        write_at(&path, at as u64, &vec![0; length]);
-        let expected = lines_at(text, name, at..at + length);
-        assert!(expected.len() > 2, "{name}: {expected:?}");
-        let found = verify(run.path()).unwrap();
-        assert_eq!(found.damage.len(), 1, "{found:?}");
-        let lines = format!("{} lines from line ", expected.len());
-        assert!(found.damage[0].affected.starts_with(&lines), "{found:?}");
-        let done = repair(run.path()).unwrap();
-        assert_eq!((done.dropped, done.unnamed), (expected.clone(), vec![]));
-        let kept = text.lines().count() - expected.len();
-        assert_eq!(lines_of(run.path(), name), kept);
-        assert_sound(run.path());
-        assert_eq!(repair(run.path()).unwrap().to_string(), "nothing to repair\n");
-        let warnings = crawl::report(run.path()).unwrap().0.warnings;
-        let lost = Warning::Lost { lines: expected.len() as u64 };
-        assert!(warnings.contains(&lost), "{warnings:?}");
-        let explained = |url: &str| {
-            let mut explain = pagesieve();
-            let explain = explain.args(["explain", url, "--run"]).arg(run.path());
-            stdout(&explain.assert().success())
-        };
-        let (_, url) = expected[1].split_once(' ').unwrap();
-        assert!(explained(url).contains(&format!("its line in {name} was lost")));
-        let kept = whole(run.path(), name);
-        let kept = kept.split('"').nth(3);
-        assert!(kept.is_none_or(|url| !explained(url).contains("was lost")));
-    }
-}
-
-fn lines_of(run: &Path, name: &str) -> usize {
-    whole(run, name).lines().count()
-}
-
-#[test]
-fn holes_in_full_files_take_only_their_own_lines() {
-    let rotated = || {
-        let site = flat_site(400).planned(|plan| plan.store.rotate = ByteSize::kib(16));
-        site.run();
-        site
-    };
-    let site = rotated();
-    let all = whole(site.path(), "pages.jsonl");
-    let [first, second] =
-        ["pages-00001.jsonl", "pages-00002.jsonl"].map(|name| site.path().join(name));
-    let [one, two] = [&first, &second].map(|path| fs::read_to_string(path).unwrap());
-    // The end of one file, and the beginning of the next one.
-    let start = one.len() / 4096 * 4096 - 4096;
-    write_at(&first, start as u64, &vec![0; one.len() - start]);
-    write_at(&second, 0, &[0; 4096]);
-    write_at(&second, 8192, &[0; 4096]);
-    let mut expected = lines_at(&one, "pages-00001.jsonl", start..one.len());
-    expected.extend(lines_at(&two, "pages-00001.jsonl", 0..4096));
-    expected.extend(lines_at(&two, "pages-00002.jsonl", 8192..12_288));
-    let found = verify(site.path()).unwrap();
-    assert_eq!(found.damage.len(), 3, "{found:?}");
-    let done = repair(site.path()).unwrap();
-    assert_eq!((done.dropped, done.unnamed), (expected.clone(), vec![]));
-    assert_eq!(lines_of(site.path(), "pages.jsonl") + expected.len(), all.lines().count());
-    assert_sound(site.path());
-
-    // Beside a file that was moved away, nothing says which lines it had.
-    let site = rotated();
-    fs::remove_file(site.path().join("pages-00001.jsonl")).unwrap();
-    let second = site.path().join("pages-00002.jsonl");
-    let two = fs::read_to_string(&second).unwrap();
-    write_at(&second, 0, &[0; 4096]);
-    write_at(&second, 12_288, &[0; 4096]);
-    let done = repair(site.path()).unwrap();
-    let later = lines_at(&two, "pages-00002.jsonl", 12_288..16_384);
-    assert!(done.dropped.ends_with(&later), "{done}");
-    assert!(done.dropped.len() < later.len() + 3 && done.unnamed.len() == 1, "{done}");
-}
-
-#[test]
-fn a_second_repair_lists_no_line_again() {
-    let site = site(40);
-    site.run();
-    write_at(&site.path().join("pages.jsonl"), 9_000, b"\0\0\0\0");
-    let mut listed = repair(site.path()).unwrap().dropped;
-    let all = lines(site.path(), "pages.jsonl").len() + listed.len();
-    for _ in 0..4 {
-        assert_eq!(repair(site.path()).unwrap().to_string(), "nothing to repair\n");
-        let path = site.path().join("pages.jsonl");
-        let file = OpenOptions::new().write(true).open(&path).unwrap();
-        file.set_len(fs::metadata(&path).unwrap().len() * 2 / 3).unwrap();
-        listed.extend(repair(site.path()).unwrap().dropped);
-    }
-    fs::remove_file(site.path().join("pages.jsonl")).unwrap();
-    listed.extend(repair(site.path()).unwrap().dropped);
-    listed.sort();
-    listed.dedup();
-    assert_eq!(listed.len(), all);
-    let warnings = crawl::report(site.path()).unwrap().0.warnings;
-    assert!(warnings.contains(&Warning::Lost { lines: all as u64 }), "{warnings:?}");
-}
-
-#[test]
-fn pages_behind_the_end_of_the_state_are_cut_off() {
-    let site = site(10);
-    site.run();
-    let path = site.path().join("state.sqlite");
-    let sound = fs::read(&path).unwrap();
-    for more in [vec![7; 3], vec![7; 4096], sound[..8192].to_vec()] {
-        fs::write(&path, [&sound[..], &more[..]].concat()).unwrap();
-        assert_eq!(verify(site.path()).unwrap().damage.len(), 1);
-        let done = repair(site.path()).unwrap();
-        assert_eq!((done.dropped, done.left), (vec![], vec![]));
-        assert!(fs::read(&path).unwrap() == sound);
-    }
-}
-
-#[test]
-fn a_page_of_the_state_over_another_one_is_found() {
-    let site = site(40);
-    site.run();
-    let path = site.path().join("state.sqlite");
-    let sound = fs::read(&path).unwrap();
-    let pages: Vec<_> = sound.chunks(4096).collect();
-    for (from, to) in (0..pages.len()).map(|from| (from, (from * 7 + 3) % pages.len())) {
-        if pages[from] != pages[to] {
-            write_at(&path, to as u64 * 4096, pages[from]);
-            assert!(!verify(site.path()).unwrap().damage.is_empty(), "page {from} over {to}");
-            write_at(&path, 0, &sound);
-        }
-    }
-}
-
-#[test]
 fn what_is_no_regular_file_is_refused_and_not_waited_for() {
     let site = site(10);
     site.run();
@@ -542,34 +294,6 @@ fn a_copy_inside_of_the_run_is_refused() {
     assert!(!inside.exists());
 }
 
-/// Without this, the crawl sends its user to `repair`, and `repair` to a backup.
-#[test]
-fn a_warc_file_whose_end_is_missing_is_cut_after_its_last_record_and_the_crawl_goes_on() {
-    let site = site(40);
-    site.run();
-    let path = site.path().join("warc/test-00000.warc.gz");
-    let sound = fs::read(&path).unwrap();
-    for left in [sound.len() * 2 / 3, 500, 0] {
-        if left > 0 {
-            fs::write(&path, &sound[..left]).unwrap();
-        } else {
-            fs::remove_file(&path).unwrap();
-        }
-        let error = site.try_run().err().map(|error| error.to_string());
-        assert!(error.is_none_or(|error| error.contains("pagesieve repair")));
-        let done = repair(site.path()).unwrap();
-        assert_eq!((done.dropped, done.left, done.cut.len()), (vec![], vec![], 1));
-        assert_sound(site.path());
-        let kept = fs::read(&path).unwrap();
-        assert!(kept.len() <= left && sound.starts_with(&kept));
-        let records = MultiGzDecoder::new(&kept[..]).read_to_end(&mut Vec::new());
-        assert!(records.is_ok() || kept.is_empty(), "it ends with a whole record");
-        site.try_run().unwrap();
-        assert_sound(site.path());
-        assert_eq!(repair(site.path()).unwrap().to_string(), "nothing to repair\n");
-    }
-}
-
 #[test]
 fn the_advice_of_verify_and_repair_leads_to_an_end() {
     let site = site(40);
@@ -582,25 +306,208 @@ fn the_advice_of_verify_and_repair_leads_to_an_end() {
         (output.status.code(), text.split_whitespace().collect::<Vec<_>>().join(" "))
     };
     // A WARC file with damage in its midst, a state that cannot be repaired, and none.
-    write_at(&site.path().join("warc/test-00000.warc.gz"), 1_000, &[0; 100]);
+    write_at(&site.path().join("warc/test-00000.warc.gz"), 20_000, &[0; 100]);
+    let (code, text) = said("verify");
+    assert!(code == Some(5) && text.contains("pagesieve repair"), "{text}");
+    let (code, text) = said("repair");
+    assert!(code == Some(5) && text.contains("continue the crawl"), "{text}");
+    assert_eq!([said("repair").0, said("verify").0], [Some(0); 2]);
+    site.try_run().unwrap();
     let state = site.path().join("state.sqlite");
-    for damage in 0..3 {
-        match damage {
-            0 => {}
-            1 => write_at(&state, 9_000, &[0x55; 200]),
-            _ => fs::remove_file(&state).unwrap(),
+    write_at(&state, 8_192, &[0x55; 4_096]);
+    for (code, command) in [(5, "verify"), (5, "repair"), (2, "verify"), (2, "repair")] {
+        if code == 2 && state.exists() {
+            fs::remove_file(&state).unwrap();
         }
-        for _ in 0..2 {
-            let (code, text) = said("repair");
-            assert!(code == Some(if damage < 2 { 5 } else { 2 }), "{text}");
-            assert!(text.contains("backup"), "{text}");
-            assert!(damage == 2 || text.contains("cannot be repaired"), "{text}");
-            let (_, text) = said("verify");
-            assert!(text.contains("backup"), "{text}");
-            assert!(damage == 2 || text.contains("already been run"), "{text}");
+        let (found, text) = said(command);
+        assert!(found == Some(code) && text.contains("backup"), "{command}: {text}");
+    }
+}
+
+/// The URLs of all lines of pages and duplicates, each once.
+fn urls(run: &Path) -> BTreeSet<String> {
+    let all = whole(run, "pages.jsonl") + &whole(run, "duplicates.jsonl");
+    all.lines().map(|line| line.split('"').nth(3).unwrap().to_owned()).collect()
+}
+
+/// Goes on with a run, which is a copy of that of the site.
+fn go_on(site: &Site, run: &Path) {
+    let mut plan = site.plan.clone();
+    run.clone_into(&mut plan.directory);
+    crate::crawl::site::run(plan);
+}
+
+#[test]
+fn every_changed_byte_of_an_output_is_found_and_its_pages_come_again() {
+    let site = site(40);
+    site.run();
+    assert_sound(site.path());
+    let (sound, all) = (files(site.path()), urls(site.path()));
+    let outputs: Vec<_> = sound.iter().filter(|(name, _)| *name != "state.sqlite").collect();
+    assert_eq!(outputs.len(), 3);
+    let mut random = StdRng::seed_from_u64(17);
+    for number in 0..24 {
+        let (name, content) = outputs[number % outputs.len()];
+        let at = random.random_range(0..content.len());
+        let run = copy(&sound);
+        write_at(&run.path().join(name), at as u64, &[content[at] ^ random.random_range(1..=255)]);
+        let found = verify(run.path()).unwrap();
+        assert_eq!(found.damage.len(), 1, "{name}, byte {at}: {found:?}");
+        assert_eq!(found.damage[0].file, *name);
+        assert!(found.damage[0].bytes.contains(&(at as u64)), "{name}, byte {at}: {found:?}");
+        let done = repair(run.path()).unwrap();
+        assert!(done.left.is_empty() && done.cut.len() <= 1, "{name}, byte {at}: {done}");
+        assert!(!done.cut.is_empty() || name.starts_with("warc"), "{name}, byte {at}: {done}");
+        assert_sound(run.path());
+        assert!(run.path().join(format!("{name}.damaged")).exists());
+        assert_eq!(repair(run.path()).unwrap().to_string(), "nothing to repair\n");
+        go_on(&site, run.path());
+        assert_sound(run.path());
+        assert_eq!(urls(run.path()), all, "{name}, byte {at}");
+    }
+}
+
+#[test]
+fn damaged_lines_are_cut_out_and_the_others_kept() {
+    let site = site(40);
+    site.run();
+    let (sound, all) = (whole(site.path(), "pages.jsonl"), urls(site.path()));
+    write_at(&site.path().join("pages.jsonl"), 5_000, b"\0\0\0\0");
+    let expected = lines_at(&sound, "pages.jsonl", 5_000..5_004);
+    assert_eq!(verify(site.path()).unwrap().damage.len(), 1);
+    let done = repair(site.path()).unwrap();
+    assert_eq!((done.cut, done.left, done.queued), (expected, vec![], 1));
+    let kept = whole(site.path(), "pages.jsonl");
+    assert!(kept.lines().all(|line| sound.contains(line)));
+    assert_eq!(kept.lines().count() + 1, sound.lines().count());
+    assert_sound(site.path());
+    site.run();
+    assert_eq!(urls(site.path()), all);
+
+    // A file that is too short loses its last lines only.
+    let kept = whole(site.path(), "pages.jsonl");
+    let file = OpenOptions::new().write(true).open(site.path().join("pages.jsonl")).unwrap();
+    file.set_len(kept.len() as u64 - 10).unwrap();
+    assert_eq!(verify(site.path()).unwrap().damage.len(), 1);
+    assert_eq!(repair(site.path()).unwrap().cut.len(), 1);
+    assert_eq!(whole(site.path(), "pages.jsonl").lines().count() + 1, kept.lines().count());
+    assert_sound(site.path());
+
+    // Those of a file that is missing are named all the same.
+    let others = lines(site.path(), "duplicates.jsonl").len();
+    fs::remove_file(site.path().join("duplicates.jsonl")).unwrap();
+    assert_eq!(repair(site.path()).unwrap().cut.len(), others);
+    site.run();
+    assert_sound(site.path());
+    assert_eq!(urls(site.path()), all);
+}
+
+#[test]
+fn lines_in_a_hole_of_zeros_are_all_named() {
+    let site = flat_site(200);
+    site.run();
+    let (sound, all) = (files(site.path()), urls(site.path()));
+    for (name, block, blocks) in [
+        ("pages.jsonl", 3, 1),
+        ("pages.jsonl", 0, 1),
+        ("pages.jsonl", 1, 16),
+        ("duplicates.jsonl", 1, 1),
+        ("duplicates.jsonl", 0, 16),
+    ] {
+        let run = copy(&sound);
+        let (path, text) = (run.path().join(name), str::from_utf8(&sound[name]).unwrap());
+        let at = block * 4096;
+        let length = (blocks * 4096).min(text.len() - at);
+        write_at(&path, at as u64, &vec![0; length]);
+        let mut expected = lines_at(text, name, at..at + length);
+        expected.sort();
+        assert!(expected.len() > 2, "{name}: {expected:?}");
+        let found = verify(run.path()).unwrap();
+        assert_eq!(found.damage.len(), 1, "{found:?}");
+        let lines = format!("{} lines of http://a.test/", expected.len());
+        assert!(found.damage[0].affected.starts_with(&lines), "{found:?}");
+        let mut done = repair(run.path()).unwrap();
+        done.cut.sort();
+        assert_eq!((&done.cut, done.queued), (&expected, expected.len()));
+        assert_eq!(whole(run.path(), name).lines().count(), text.lines().count() - expected.len());
+        assert_sound(run.path());
+        go_on(&site, run.path());
+        assert_eq!(urls(run.path()), all);
+    }
+}
+
+#[test]
+fn holes_in_full_files_take_only_their_own_lines() {
+    for compress in [false, true] {
+        let site = flat_site(400).planned(|plan| {
+            (plan.store.rotate, plan.store.compress) = (ByteSize::kib(16), compress);
+        });
+        site.run();
+        let all = urls(site.path());
+        let ending = if compress { ".zst" } else { "" };
+        let names = ["pages-00001.jsonl", "pages-00002.jsonl"].map(|name| name.to_owned() + ending);
+        let texts = names.each_ref().map(|name| whole_file(site.path(), name));
+        let mut expected = lines_at(&texts[0], &names[0], 8192..12_288);
+        expected.extend(lines_at(&texts[1], &names[1], 0..4096));
+        for (text, name, at) in [(&texts[0], &names[0], 8192), (&texts[1], &names[1], 0)] {
+            let mut text = text.clone().into_bytes();
+            text[at..at + 4096].fill(0);
+            let bytes = if compress { zstd::encode_all(&text[..], 0).unwrap() } else { text };
+            fs::write(site.path().join(name), bytes).unwrap();
         }
-        if damage == 0 {
-            site.try_run().unwrap();
+        assert_eq!(verify(site.path()).unwrap().damage.len(), 2);
+        let mut done = repair(site.path()).unwrap();
+        done.cut.sort();
+        expected.sort();
+        assert_eq!(done.cut, expected);
+        assert_sound(site.path());
+        site.run();
+        assert_sound(site.path());
+        assert_eq!(urls(site.path()), all);
+    }
+}
+
+fn whole_file(run: &Path, name: &str) -> String {
+    let mut text = String::new();
+    open_part(&run.join(name)).unwrap().read_to_string(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn a_warc_file_keeps_its_other_records_where_they_are() {
+    let site = site(40);
+    let path = site.path().join("warc/test-00000.warc.gz");
+    for left in [usize::MAX, 20_000, 500, 0] {
+        site.run();
+        let sound = fs::read(&path).unwrap();
+        assert!(sound.len() > 25_000, "{}", sound.len());
+        let mut damaged = sound.clone();
+        damaged.truncate(left);
+        if left == usize::MAX {
+            damaged[2_000..9_000].fill(0);
         }
+        fs::write(&path, &damaged).unwrap();
+        let error = site.try_run().err().map(|error| error.to_string());
+        assert_eq!(error.is_some(), damaged.len() < sound.len());
+        assert!(error.is_none_or(|error| error.contains("pagesieve repair")));
+        let done = repair(site.path()).unwrap();
+        assert!(done.left.is_empty() && !done.cut.is_empty(), "{done}");
+        assert_sound(site.path());
+        let kept = fs::read(&path).unwrap();
+        assert!(kept.len() <= damaged.len());
+        assert!(left < usize::MAX || kept[12_000..] == sound[12_000..]);
+        let records = MultiGzDecoder::new(&kept[..]).read_to_end(&mut Vec::new());
+        assert!(records.is_ok() || kept.is_empty(), "it ends with a whole record");
+        go_on(&site, site.path());
+        assert_sound(site.path());
+        assert_eq!(repair(site.path()).unwrap().to_string(), "nothing to repair\n");
+        let written = fs::read(&path).unwrap();
+        for line in lines(site.path(), "pages.jsonl").iter().rev().take(3) {
+            let at = usize::try_from(line["warc"]["offset"].as_u64().unwrap()).unwrap();
+            let mut record = String::new();
+            GzDecoder::new(&written[at..]).read_to_string(&mut record).unwrap();
+            assert!(record.contains(line["id"].as_str().unwrap()));
+        }
+        crawl::delete_run(site.path()).unwrap();
     }
 }

@@ -26,16 +26,15 @@ use tokio::{
 use super::laws;
 use crate::server::{Reply, Request, Routes, Server};
 
-/// The state of a run, to change it. Its pages get checksums, as those that the program writes.
+/// The state of a run, to change it.
 pub(crate) fn state(site: &Site) -> Connection {
     state_in(site.path())
 }
 
 /// The same of the run in this directory.
 pub(crate) fn state_in(run: &Path) -> Connection {
-    let path = run.join("state.sqlite");
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
-    Connection::open_with_flags_and_vfs(path, flags, c"pagesieve").unwrap()
+    Connection::open_with_flags(run.join("state.sqlite"), flags).unwrap()
 }
 
 /// A server with a plan to crawl it.

@@ -1,26 +1,30 @@
 //! Compares the filter with methods of the literature on the same pairs: what each finds, and what it costs.
 //!
-//! The methods are plain implementations with the usual thresholds; other thresholds trade recall for precision. Each function below
-//! prepares all texts for one method and returns how to compare two of them.
+//!     cargo bench --bench methods -- [PAIRS TEXTS [METHOD]...]
+//!
+//! The files are those of `pagesieve eval`; without them, the test data. The methods are plain implementations with the usual thresholds; other
+//! thresholds trade recall for precision. Each function below prepares all texts for one method and returns how to compare two of them.
+#![allow(
+    clippy::print_stdout,
+    clippy::cast_precision_loss,
+    reason = "it is a program that prints figures, which are rounded"
+)]
 
-use std::{cmp::Reverse, collections::BTreeMap, fmt, time::Instant};
+#[path = "measure/numbers.rs"]
+mod numbers;
+
+use std::{cmp::Reverse, collections::BTreeMap, env, fs::File, io::BufReader, time::Instant};
 
 use clap::ValueEnum;
-use serde::Serialize;
+use pagesieve::{
+    Digest, Fingerprint, Fingerprinter,
+    eval::{Corpus, Figures, Unlisted, count_pairs, read_texts},
+    filter::{Options, Thresholds},
+    fingerprint::{Accumulator, HashSeed, Recipe, Segment},
+};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{
-    corpus::Corpus,
-    quality::Figures,
-    quality::{BandCounts, Tally, count_pairs},
-    render::{OF_REPORTED, of_reported, share, table},
-};
-use crate::{
-    filter::{Options, Thresholds},
-    fingerprint::{
-        Accumulator, Digest, Fingerprint, Fingerprinter, HashSeed, Recipe, Segment, mix,
-    },
-};
+use numbers::mix;
 
 /// The sentences of a text that [`Method::Sentences`] compares.
 const SENTENCES: usize = 3;
@@ -29,8 +33,6 @@ const LEAST_COSINE: f64 = 0.95;
 /// The largest distance of the Euclidean methods, as a share of the longer vector. For vectors of one length it is as strict as the
 /// cosine: the root of 2 - 2·0.95.
 const MOST_DISTANCE: f64 = 0.32;
-/// Edit distance takes a millisecond for two texts of a thousand tokens, so it judges only about this many pairs.
-const SAMPLE: usize = 1_000;
 /// Tokens of a shingle.
 const SHINGLE: usize = 5;
 /// The least Jaccard coefficient of [`Method::Shingles`] and [`Method::Minhash`].
@@ -40,9 +42,8 @@ const PERMUTATIONS: usize = 128;
 const ROWS: usize = 4;
 
 /// A method to recognise near duplicates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub enum Method {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Method {
     /// Equal digests of the text (BLAKE3; MD5 finds the same)
     Digest,
     /// The three longest sentences are equal
@@ -55,7 +56,7 @@ pub enum Method {
     EuclideanTf,
     /// Euclidean distance of the TF-IDF vectors: at most 0.32 of the longer one
     EuclideanTfidf,
-    /// Edit distance of the tokens: at most a tenth of the longer text; only a sample of the listed pairs
+    /// Edit distance of the tokens: at most a tenth of the longer text. It takes a millisecond for two texts of a thousand tokens
     Edit,
     /// Jaccard coefficient of the sets of 5-token shingles: 0.8 or more
     Shingles,
@@ -66,29 +67,6 @@ pub enum Method {
     /// The configured mode
     Pagesieve,
 }
-
-/// What a method finds, and what it costs.
-#[derive(Clone, Debug, Serialize)]
-pub struct MethodQuality {
-    /// The method.
-    pub method: Method,
-    /// What it finds, over all pairs or over a sample.
-    #[serde(flatten)]
-    pub figures: Figures,
-    /// Judged pairs, if they are a sample.
-    pub sample: Option<u64>,
-    /// Bytes to remember per page, on average.
-    pub bytes: f64,
-    /// Microseconds to prepare a page on one thread, on average.
-    pub page_microseconds: f64,
-    /// Nanoseconds to judge a pair on one thread, on average over all pairs.
-    pub pair_nanoseconds: f64,
-}
-
-/// The figures of several methods.
-#[derive(Clone, Debug, Serialize)]
-#[serde(transparent)]
-pub struct Comparison(pub Vec<MethodQuality>);
 
 /// All texts, prepared for a method.
 struct Prepared {
@@ -110,45 +88,48 @@ impl Prepared {
     }
 }
 
-/// Judges all pairs of a corpus by these methods.
-#[must_use]
-pub fn compare(
-    corpus: &Corpus,
-    options: &Options,
-    hash_seed: HashSeed,
-    methods: &[Method],
-) -> Comparison {
-    let recipe = options.recipe(hash_seed);
+fn main() {
+    let arguments: Vec<_> = env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let [pairs, texts] = match arguments.as_slice() {
+        [pairs, texts, ..] => [pairs.clone(), texts.clone()],
+        _ => ["pairs", "texts"].map(|name| format!("tests/data/eval/{name}.jsonl")),
+    };
+    let named =
+        arguments.iter().skip(2).map(|name| Method::from_str(name, true).expect("a method"));
+    let named: Vec<_> = named.collect();
+    let methods = if named.is_empty() { Method::value_variants() } else { &named };
+    let open = |path: &str| BufReader::new(File::open(path).expect("the file can be read"));
+    let texts = read_texts(open(&texts)).expect("the file has texts");
+    let corpus = Corpus::new(texts, open(&pairs), Unlisted::Different).expect("the file has pairs");
+    let options = Options::default();
+    let recipe = options.recipe(HashSeed(1));
     // Loads the dictionary, so that the first method does not pay for it.
     let _ = Fingerprinter::new(recipe).sketch("数据库");
-    Comparison(methods.iter().map(|&method| judge(corpus, options, recipe, method)).collect())
+    println!(
+        "method: found, those not equal; of reported pairs >= 0.9, >= 0.5, >= 0.3, wrong (below 0.3); bytes a page, µs to prepare it, ns a pair"
+    );
+    for &method in methods {
+        judge(&corpus, &options, recipe, method);
+    }
 }
 
-fn judge(corpus: &Corpus, options: &Options, recipe: Recipe, method: Method) -> MethodQuality {
+/// Judges all pairs of a corpus by a method, and prints the figures.
+fn judge(corpus: &Corpus, options: &Options, recipe: Recipe, method: Method) {
     let (prepared, preparing) = timed(|| prepare(corpus, options, recipe, method));
-    let (counts, judging) = timed(|| match method {
-        Method::Edit => sampled(corpus, &prepared),
-        _ => count_pairs(corpus, &prepared.alike),
-    });
-    let (texts, pairs) = (corpus.texts().len() as f64, counts.all() as f64);
-    MethodQuality {
-        method,
-        figures: Figures::new(&[counts]),
-        sample: (method == Method::Edit).then(|| counts.all()),
-        bytes: prepared.bytes as f64 / texts,
-        page_microseconds: preparing * 1e6 / texts,
-        pair_nanoseconds: judging * 1e9 / pairs.max(1.0),
-    }
-}
-
-/// Judges evenly spaced listed pairs, at most [`SAMPLE`].
-fn sampled(corpus: &Corpus, prepared: &Prepared) -> BandCounts {
-    let step = corpus.listed().div_ceil(SAMPLE).max(1);
-    let mut tally = Tally::default();
-    for (a, b, similarity) in corpus.listed_pairs().into_iter().step_by(step) {
-        tally.count(corpus.band(a, b, similarity), (prepared.alike)(a, b).then_some(0));
-    }
-    tally.at(0)
+    let (counts, judging) = timed(|| count_pairs(corpus, &prepared.alike));
+    let texts = corpus.texts().len() as f64;
+    let found = Figures::new(&[counts]);
+    let share = |share: Option<f64>| share.map_or_else(|| "-".to_owned(), |it| format!("{it:.4}"));
+    let found_pairs = [found.recall, found.recall_not_equal].map(share).join(", ");
+    let precision =
+        [found.precision_90, found.precision_50, found.precision_30].map(share).join(", ");
+    let costs = [
+        prepared.bytes as f64 / texts,
+        preparing * 1e6 / texts,
+        judging * 1e9 / (counts.all() as f64).max(1.0),
+    ];
+    let costs = costs.map(|cost| format!("{cost:.0}")).join(", ");
+    println!("{method:?}: {found_pairs}; {precision}, {}; {costs}", found.wrong);
 }
 
 fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
@@ -373,28 +354,4 @@ fn tutorial(texts: &[&str], fingerprinter: &Fingerprinter) -> Prepared {
         |_| size_of::<Fingerprint>(),
         |a, b| a.distance(*b) <= 3,
     )
-}
-
-impl fmt::Display for Comparison {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let costs = ["bytes", "µs/page", "ns/pair"];
-        let header = [&["method", "found", "not equal"][..], &OF_REPORTED, &costs].concat();
-        let row = |quality: &MethodQuality| {
-            let figures = &quality.figures;
-            let sample = if quality.sample.is_some() { " (sample)" } else { "" };
-            let shares = [figures.recall, figures.recall_not_equal].map(share);
-            let costs = [quality.bytes, quality.page_microseconds, quality.pair_nanoseconds];
-            let costs = costs.map(|cost| format!("{cost:.0}"));
-            let method = quality.method.to_possible_value().expect("no method is hidden");
-            [&[method.get_name().to_owned() + sample], &shares[..], &of_reported(figures), &costs]
-                .concat()
-        };
-        table(f, &header, self.0.iter().map(row))?;
-        f.write_str(
-            "(found: share of near pairs, of similarity 0.9 or more, that are reported; not equal: of those with different texts;
- ≥ 0.9, ≥ 0.5, ≥ 0.3: share of reported pairs with this similarity; wrong: reported pairs below 0.3;
- bytes: to remember per page; µs/page and ns/pair: wall time on one thread)
-",
-        )
-    }
 }

@@ -1,0 +1,91 @@
+//! What was learnt, kept compressed for later runs and while a site is not in memory. The learner says what it means.
+
+use std::io::{self, Read, Write};
+
+use flate2::{Compression, read::ZlibDecoder, write::ZlibEncoder};
+
+use super::{State, StateError};
+
+fn compressed(text: impl AsRef<[u8]>) -> Vec<u8> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
+    let written = encoder.write_all(text.as_ref()).and_then(|()| encoder.finish());
+    written.expect("memory takes what is written")
+}
+
+/// The text, if it has at most `most` bytes. A longer one is not read to its end.
+fn decompressed(packed: &[u8], most: u64) -> io::Result<String> {
+    let mut text = String::new();
+    let read = ZlibDecoder::new(packed).take(most + 1).read_to_string(&mut text)?;
+    if read as u64 > most { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(text) }
+}
+
+/// What is kept of a site has at most this many bytes.
+const MAX_UNPACKED: u64 = 64 << 20;
+
+/// The name of the single value that has the sentences that were seen.
+const SENTENCES: &str = "seen_sentences";
+
+const UNREADABLE: StateError = StateError::Damaged("what was learnt cannot be read");
+
+impl State {
+    /// Keeps what was learnt of a site, in place of what was kept before.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn keep_learnt(&self, site: &str, known: &str) -> Result<(), StateError> {
+        self.execute("REPLACE INTO learnt VALUES (?, ?)", (site, compressed(known)))
+    }
+
+    /// Keeps the filter of the sentences that were seen.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn keep_sentences(&self, filter: &[u8]) -> Result<(), StateError> {
+        self.set_meta(SENTENCES, compressed(filter))
+    }
+
+    /// The filter of the sentences that were seen, if it is kept.
+    ///
+    /// # Errors
+    /// If SQLite fails, or it cannot be read.
+    pub(crate) fn sentences(&self) -> Result<Option<Vec<u8>>, StateError> {
+        let Some(packed) = self.meta::<Vec<u8>>(SENTENCES)? else { return Ok(None) };
+        let mut filter = Vec::new();
+        let read = ZlibDecoder::new(&*packed).take(MAX_UNPACKED).read_to_end(&mut filter);
+        read.map(|_| Some(filter)).map_err(|_| UNREADABLE)
+    }
+
+    /// What was learnt of a site, if something is kept.
+    ///
+    /// # Errors
+    /// If SQLite fails, or it cannot be read.
+    pub(crate) fn learnt(&self, site: &str) -> Result<Option<String>, StateError> {
+        let sql = "SELECT known FROM learnt WHERE site = ?";
+        let packed = self.find(sql, [site], |row| row.get::<_, Vec<u8>>(0))?;
+        packed.map(|packed| decompressed(&packed, MAX_UNPACKED).map_err(|_| UNREADABLE)).transpose()
+    }
+
+    /// The sites of which something is kept, in order.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn learnt_sites(&self) -> Result<Vec<String>, StateError> {
+        self.all("SELECT site FROM learnt ORDER BY site", [], |row| row.get(0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_text_that_is_too_long_no_more_is_read() {
+        let packed = compressed("\0".repeat(1 << 20));
+        assert!(packed.len() < 8 << 10);
+        for most in [0, 4000, (1 << 20) - 1] {
+            let error = decompressed(&packed, most).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+        }
+        assert_eq!(decompressed(&packed, 1 << 20).unwrap().len(), 1 << 20);
+    }
+}
