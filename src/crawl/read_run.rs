@@ -25,8 +25,8 @@ use crate::{
     report::BrokenLink,
     sink::SkippedLine,
     state::{
-        JudgedDocument, Reason, RecordedRecipe, SignatureLog, State, StateError, UrlLog, UrlRow,
-        UrlState,
+        JudgedDocument, KeptText, Reason, RecordedRecipe, SignatureLog, State, StateError, UrlLog,
+        UrlRow, UrlState,
     },
 };
 
@@ -268,6 +268,14 @@ impl PastRun {
         let mut learner = Learner::unlimited(&imported.unwrap_or_default());
         learnt::restore(&self.state, &mut learner)?;
         Ok(learnt::rules(&self.state, &learner)?)
+    }
+
+    /// The text of a near duplicate that is not stored, if the run keeps it.
+    ///
+    /// # Errors
+    /// If the state cannot be read.
+    pub fn text(&self, document: &JudgedDocument) -> Result<Option<KeptText>, CrawlError> {
+        Ok(self.state.text_of(document.judgement.id)?)
     }
 
     /// What the run keeps of the content of a page, if it does.

@@ -203,6 +203,21 @@ impl Filter<Durable> {
         self.state().name_of(id)
     }
 
+    /// Notes that the text of a document is that of an earlier one with the same body, if that text is kept.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    #[cfg(feature = "crawl")]
+    pub(crate) fn keep_text_of_body(
+        &self,
+        document: DocId,
+        body: Digest,
+    ) -> Result<(), StateError> {
+        let known = self.store.digests.find(self.state(), body)?;
+        let known: Vec<_> = known.into_iter().map(|known| known.id).collect();
+        self.state().keep_text_of(document, &known)
+    }
+
     /// The state, in whose open transaction the caller can read and write other tables.
     pub(crate) fn state(&self) -> &State {
         &self.store.state

@@ -26,6 +26,8 @@ mod queue;
 mod reason;
 mod signatures;
 #[cfg(feature = "crawl")]
+mod texts;
+#[cfg(feature = "crawl")]
 mod totals;
 #[cfg(feature = "crawl")]
 mod url_log;
@@ -68,6 +70,7 @@ pub use {
     hosts::HostId,
     reason::{Reason, SkipCause},
     signatures::Restored,
+    texts::KeptText,
     urls::{UrlId, UrlKind, UrlRow, UrlState},
 };
 

@@ -46,6 +46,15 @@ CREATE TABLE documents (
     key INTEGER                         -- the document's key
 ) STRICT;
 
+-- The texts of near duplicates that are not stored, if texts are written at all.
+CREATE TABLE texts (
+    document INTEGER PRIMARY KEY,
+    same INTEGER,                       -- the document of the same body that has the text, or
+    text BLOB,                          -- UTF-8, compressed by zlib
+    charset TEXT,                       -- of the page
+    truncated TEXT                      -- why the text is not whole
+) STRICT;
+
 -- The index of digests comes back from these, packed: those of a batch, of documents up to this number (digests.rs).
 CREATE TABLE digests (
     last INTEGER PRIMARY KEY,

@@ -13,7 +13,7 @@ use crate::{
     input::{Content, Input, Preparation, Prepared},
     page::{DocId, Origin, Outline, Timestamp},
     sink::{PAGES, PageLine, open_part, parts},
-    state::JudgedDocument,
+    state::{JudgedDocument, KeptText},
 };
 
 /// A run and its directory.
@@ -130,7 +130,7 @@ fn text(outline: &Outline, lines: Range<usize>) -> String {
     lines.map(|line| outline.text_of(line).trim()).collect::<Vec<_>>().join(" ")
 }
 
-/// Reads a page of a run: its text from the files; for an exact duplicate the text of its match; else what the state
+/// Reads a page of a run: its text from the files or the state; for an exact duplicate the text of its match; else what the state
 /// recorded.
 fn of_page(run: &Run<'_>, url: &str, preparation: &Preparation) -> Result<Side> {
     let explanation = run.explain(url)?;
@@ -145,6 +145,9 @@ fn of_page(run: &Run<'_>, url: &str, preparation: &Preparation) -> Result<Side> 
     let is_exact = judgement.verdict.matched().is_some_and(|found| found.kind == Kind::Exact);
     let mut remarks = vec![format!("in the run: {}", judged(&document, matched))];
     let mut page = stored(run, &document)?;
+    if !document.stored && page.is_some() {
+        remarks.push("its text is from the run's state".to_owned());
+    }
     if let (None, Some(matched), true) = (&page, matched, is_exact) {
         page = stored(run, matched)?;
         remarks.push(
@@ -228,9 +231,18 @@ pub(super) struct Stored {
     pub(super) truncated: Option<String>,
 }
 
-/// What a run stores of a page, if it does.
+/// What a run stores of a page: its line in `pages.jsonl`, or for a near duplicate the text in the state.
 pub(super) fn stored(run: &Run<'_>, page: &JudgedDocument) -> Result<Option<Stored>> {
-    if page.stored { line(run.directory, &page.name) } else { Ok(None) }
+    if page.stored {
+        return line(run.directory, &page.name);
+    }
+    let kept = run.past.text(page)?;
+    Ok(kept.map(|KeptText { text, charset, truncated }| Stored {
+        text: Some(text),
+        signature: None,
+        charset,
+        truncated,
+    }))
 }
 
 /// Reads the last line of a URL in `pages.jsonl` or a full file of its kind, if there is one: that of its latest version.

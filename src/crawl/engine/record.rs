@@ -19,7 +19,8 @@ use crate::{
         scope::Seed,
         sitemap::Sitemap,
     },
-    filter::{Document, Judgement, Kind, Match, Verdict},
+    extract::{Extracted, Truncation},
+    filter::{Document, Judgement, Kind, Match, Step, Verdict},
     learn::Yielded,
     page::{NormalUrl, Origin, Timestamp, site_of},
     report::{MovedSeed, SEEDS, counted},
@@ -297,6 +298,9 @@ impl Engine {
         if !std::mem::replace(&mut self.has_judged, true) {
             self.record_method()?;
         }
+        if !action.stored && self.plan.store.text {
+            self.keep_text(parsed, judgement)?;
+        }
         let (state, status, at) = (UrlState::Judged, Some(received.status), received.at);
         let outcome = UrlOutcome { state, cause: None, detail: None, status, at };
         self.urls.record_outcome(self.filter.state(), row.id, &outcome)?;
@@ -345,6 +349,19 @@ impl Engine {
         } else {
             (dedup.cross_site, SkipCause::CrossSite)
         }
+    }
+
+    /// Keeps the text of a near duplicate that is not stored: nothing else records how it differs from its match.
+    fn keep_text(&self, parsed: &Parsed, judgement: &Judgement) -> Result<(), CrawlError> {
+        let found = judgement.verdict.matched();
+        let Some(found) = found.filter(|found| found.kind == Kind::Near) else { return Ok(()) };
+        if let (Step::Body, Some(body)) = (found.step, parsed.document.sketch.body) {
+            // Its text is that of the page with the same body.
+            return Ok(self.filter.keep_text_of_body(judgement.id, body)?);
+        }
+        let Extracted { text, charset, truncated, .. } = &parsed.extracted;
+        let truncated = truncated.map(Truncation::as_str);
+        Ok(self.state().keep_text(judgement.id, text, charset, truncated)?)
     }
 
     /// Writes the line of a judged page, and its exchange.

@@ -5,6 +5,7 @@ mod durable;
 mod log;
 mod queue;
 mod restore;
+mod texts;
 mod visits;
 
 use std::{fs, num::NonZeroU32};

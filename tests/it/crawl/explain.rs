@@ -1,6 +1,6 @@
 //! `pagesieve explain` with a run.
 
-use pagesieve::filter::Mode;
+use pagesieve::{crawl::Links, filter::Mode};
 
 use super::site::{Site, page};
 use crate::{
@@ -185,39 +185,86 @@ fn a_duplicate_whose_content_the_run_does_not_keep_is_not_judged_by_its_text() {
 #[test]
 fn an_exact_duplicate_is_compared_by_the_text_of_its_match() {
     let site = run();
-    let near = format!("<title>Near</title><p>{}addendum", text("kept", 900));
-    std::fs::write(site.path().join("near.html"), near).unwrap();
-    for (documents, phrases) in [
-        (
-            ["http://a.test/kept", "http://a.test/again"],
-            [
-                "in the run: an exact duplicate of http://a.test/kept; not stored: the texts have the same words (step text)",
-                "the text of its match, which has the same words, is used instead",
-                "After A, B is an exact duplicate: the texts have the same words",
-                "signature distance  0 of 256",
-            ],
-        ),
-        (
-            ["http://a.test/again", "near.html"],
-            [
-                "After A, B is a near duplicate: they are similar enough (step near): 1 of 64 bits differ, 6 of 256; similarity 0.9973\n\
-                 rule classic: fingerprints differ in at most 3 of 64 bits\n",
-                "fingerprint  b346b9219b4db8d4     b346b9219b4db8d6\n",
-                "2 of 1801 features weigh more in B (a single occurrence weighs 16)\n",
-                "    16 instead of 0    kept899 addendum  (1×)\n",
-            ],
-        ),
+    let output = explain(&site, &["http://a.test/again", "http://a.test/near"]).success();
+    insta::assert_snapshot!(stdout(&output), @"
+    A  http://a.test/again
+       in the run: an exact duplicate of http://a.test/kept; not stored: the texts have the same words (step text)
+       its own text is not stored; the text of its match, which has the same words, is used instead
+    B  http://a.test/near
+       in the run: a near duplicate of http://a.test/kept; not stored: they are similar enough (step near)
+       its text is from the run's state
+
+    After A, B is a near duplicate: they are similar enough (step near): 1 of 64 bits differ, 6 of 256; similarity 0.9973
+    rule classic: fingerprints differ in at most 3 of 64 bits
+
+                 A                    B
+    characters   7089                 7098
+    features     1799                 1801
+    language     -                    id
+    charset      UTF-8                UTF-8
+    fingerprint  b346b9219b4db8d4     b346b9219b4db8d6
+
+    distance            1 of 64
+    signature distance  6 of 256
+    similarity          0.9973 (cosine, estimated from the signatures)
+
+    2 of 1801 features weigh more in B (a single occurrence weighs 16)
+        16 instead of 0    addendum  (1×)
+        16 instead of 0    kept899 addendum  (1×)
+    ");
+    let output = stdout(&explain(&site, &["http://a.test/kept", "http://a.test/again"]).success());
+    assert!(output.contains("the text of its match, which has the same words"), "{output}");
+    assert!(
+        output.contains("After A, B is an exact duplicate: the texts have the same words"),
+        "{output}"
+    );
+    assert!(output.contains("signature distance  0 of 256"), "{output}");
+}
+
+#[test]
+fn a_near_duplicate_is_compared_by_the_text_that_the_state_keeps() {
+    let site = run();
+    near_duplicates_are_compared(&site);
+    // Then pages with a known body are parsed too.
+    let site = site.planned(|plan| plan.dedup.same_site.links = Links::Follow);
+    pagesieve_delete(&site);
+    site.run();
+    near_duplicates_are_compared(&site);
+}
+
+fn near_duplicates_are_compared(site: &Site) {
+    // The body of the second is that of the first.
+    for (path, step) in [
+        ("near", "they are similar enough (step near)"),
+        ("copy", "its body is that of an earlier near duplicate of this page (step body)"),
     ] {
-        let output = stdout(&explain(&site, &documents).success());
-        for phrase in phrases {
-            assert!(output.contains(phrase), "{phrase:?} is not in\n{output}");
+        let url = format!("http://a.test/{path}");
+        let output = stdout(&explain(site, &["http://a.test/kept", &url]).success());
+        let line = site.line(&format!("a.test/{path}"));
+        for phrase in [
+            format!("a near duplicate of http://a.test/kept; not stored: {step}\n"),
+            "   its text is from the run's state\n".to_owned(),
+            "After A, B is a near duplicate: they are similar enough (step near)".to_owned(),
+            format!("distance            {} of 64", line["match"]["distance"]),
+            format!("signature distance  {} of 256", line["match"]["signature_distance"]),
+            "2 of 1801 features weigh more in B (a single occurrence weighs 16)\n".to_owned(),
+            "instead of 0    kept899 addendum  (1×)".to_owned(),
+        ] {
+            assert!(output.contains(&phrase), "{phrase:?} is not in\n{output}");
         }
+        let output = stdout(&explain(site, &[&url, "http://a.test/near"]).success());
+        assert!(
+            output.contains("B is an exact duplicate") && output.contains("0 of 256"),
+            "{output}"
+        );
     }
 }
 
 #[test]
 fn a_duplicate_without_a_text_is_compared_by_what_the_run_recorded() {
-    let site = run();
+    let site = run().planned(|plan| plan.store.text = false);
+    pagesieve_delete(&site);
+    site.run();
     let line = site.line("a.test/near");
     let output = stdout(&explain(&site, &["http://a.test/kept", "http://a.test/near"]).success());
     for phrase in [
