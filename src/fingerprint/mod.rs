@@ -56,7 +56,6 @@ mod signs;
 
 pub use accumulate::{Accumulator, Sums};
 pub use bits::{Digest, Fingerprint, ParseBitsError, Signature, similarity};
-#[cfg(feature = "cli")]
 pub(crate) use fingerprinter::Class;
 pub use fingerprinter::{Feature, Fingerprinter, Sketch};
 #[cfg(feature = "cli")]
