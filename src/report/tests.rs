@@ -39,15 +39,17 @@ struct Counted {
     unique: HashMap<String, DocId>,
     last: DocId,
     suspended: Vec<SuspendedHost>,
+    /// The queued URLs, as a run counts them.
+    queued: BTreeMap<Reason, u64>,
 }
 
 impl Counted {
     fn new() -> Self {
         let state = State::in_memory().unwrap();
         state.begin().unwrap();
-        let suspended = Vec::new();
+        let (unique, suspended, queued) = (HashMap::new(), Vec::new(), BTreeMap::new());
         let urls = UrlLog::load(&state).unwrap();
-        Self { state, urls, unique: HashMap::new(), last: DocId(0), suspended }
+        Self { state, urls, unique, last: DocId(0), suspended, queued }
     }
 
     /// Adds a page to the state, and what it repeats if that is not there.
@@ -90,7 +92,10 @@ impl Counted {
     fn skip(&mut self, url: &str, reason: Reason) {
         let host = self.urls.host(&self.state, "a.test:80").unwrap();
         let state = match reason {
-            Reason::Host | Reason::Pending => UrlState::Queued,
+            Reason::Host | Reason::Pending => {
+                *self.queued.entry(reason).or_default() += 1;
+                UrlState::Queued
+            }
             reason => UrlState::Skipped(reason),
         };
         let new = NewUrl {
@@ -110,7 +115,8 @@ impl Counted {
     }
 
     fn finish(self, run: Report) -> Report {
-        let run = Report { suspended: self.suspended, ..run };
+        let mut run = Report { suspended: self.suspended, ..run };
+        run.counts.skipped = self.queued;
         Builder::default().finish(&self.state, run, [false; 2]).unwrap()
     }
 }
