@@ -3,122 +3,85 @@
 //!
 //! Text is measured in bytes and not characters, because a Chinese character carries about as much information as three Latin letters.
 
-use std::ops::AddAssign;
+use std::{
+    iter,
+    ops::{AddAssign, Range},
+};
 
-use html5ever::{LocalName, local_name};
+use html5ever::LocalName;
 use scraper::node::Element;
 
 use super::{
-    boilerplate::{Hint, Names, hint_of, is_main, shape_of},
-    marks::Marks,
+    names::{Hint, Mark, Marks, shape_of},
+    numbers::{FEW, LINE, OF_CELL, SENTENCE, SEVERAL, is_half, is_nearly_all},
     text::{Gap, Segment, Writer},
 };
 
-/// How an element affects the flow of the text.
+/// What an element is in the flow of the text, by its tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Flow {
+pub(super) enum Kind {
     /// Neither the element nor its content is text.
     Skipped,
     /// The text is a label, but links in it are links.
     Control,
     Inline,
-    /// A block that does not interrupt its line: what stands in for a script.
+    /// A block that does not interrupt its line: it stands in for a script, and may repeat what the script showed.
     Fallback,
-    Cell,
-    Block,
-}
-
-impl Flow {
-    pub(super) fn of(name: &LocalName) -> Self {
-        match *name {
-            names!("td" "th") => Self::Cell,
-            names!(
-                "script" "style" "template" "title" "svg" "iframe" "noframes" "noembed" "select" "textarea"
-                "datalist" "canvas" "audio" "video" "progress" "meter" "rp" "rt" "annotation" "annotation-xml"
-            ) => Self::Skipped,
-            names!("button" "label") => Self::Control,
-            names!("noscript") => Self::Fallback,
-            names!(
-                "address" "article" "aside" "blockquote" "body" "br" "caption" "center" "dd" "details" "dialog" "dir" "div" "dl" "dt"
-                "fieldset" "figcaption" "figure" "footer" "form" "h1" "h2" "h3" "h4" "h5" "h6" "header" "hgroup" "hr" "legend" "li"
-                "listing" "main" "menu" "nav" "ol" "p" "plaintext" "pre" "search" "section" "summary" "table" "tbody" "tfoot"
-                "thead" "tr" "ul" "xmp"
-            ) => Self::Block,
-            _ => Self::Inline,
-        }
-    }
-
-    /// Whether the element is a block of its own.
-    pub(super) fn is_block(self) -> bool {
-        matches!(self, Self::Fallback | Self::Cell | Self::Block)
-    }
-
-    /// What separates the element from the text around it.
-    pub(super) fn gap(self) -> Gap {
-        match self {
-            Self::Skipped | Self::Control | Self::Inline | Self::Fallback => Gap::None,
-            Self::Cell => Gap::Tab,
-            Self::Block => Gap::Line,
-        }
-    }
-}
-
-/// The kinds of blocks that the choice of the body text distinguishes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
     /// May contain the body text: `div`, `article` and others.
     Container,
     Paragraph,
     Heading,
     List,
-    Item,
     /// A term of a list of them, or what is said of it.
     Fact,
-    /// A table or a part of one other than a cell.
-    Table,
+    /// An item of a list, or a table or a part of one other than a cell.
+    Part,
     /// A cell of a table, which may contain the body text as well.
     Cell,
     Preformatted,
 }
 
 impl Kind {
-    fn of(name: &LocalName) -> Self {
+    pub(super) fn of(name: &LocalName) -> Self {
         match *name {
+            names!(
+                "script" "style" "template" "title" "svg" "iframe" "noframes" "noembed" "select" "textarea"
+                "datalist" "canvas" "audio" "video" "progress" "meter" "rp" "rt" "annotation" "annotation-xml"
+            ) => Self::Skipped,
+            names!("button" "label") => Self::Control,
+            names!("noscript") => Self::Fallback,
             names!("p") => Self::Paragraph,
             names!("h1" "h2" "h3" "h4" "h5" "h6") => Self::Heading,
             names!("ul" "ol" "dl" "menu" "dir") => Self::List,
-            names!("li") => Self::Item,
             names!("dt" "dd") => Self::Fact,
-            names!("table" "thead" "tbody" "tfoot" "tr") => Self::Table,
+            names!("li" "table" "thead" "tbody" "tfoot" "tr") => Self::Part,
             names!("td" "th") => Self::Cell,
-            names!("pre" "listing") => Self::Preformatted,
-            _ => Self::Container,
+            names!("pre" "listing" "plaintext" "xmp") => Self::Preformatted,
+            names!(
+                "address" "article" "aside" "blockquote" "body" "br" "caption" "center" "details" "dialog" "div" "fieldset"
+                "figcaption" "figure" "footer" "form" "header" "hgroup" "hr" "legend" "main" "nav" "search" "section" "summary"
+            ) => Self::Container,
+            _ => Self::Inline,
         }
     }
-}
 
-/// What an element is in the page, by its tag or role.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Landmark {
-    None,
-    /// The main content.
-    Main,
-    Article,
-    /// Something beside the main content.
-    Beside,
-    /// It stands in for a script, and may repeat what the script showed.
-    Fallback,
-}
+    /// Whether the element is a block of its own.
+    pub(super) fn is_block(self) -> bool {
+        !matches!(self, Self::Skipped | Self::Control | Self::Inline)
+    }
 
-impl Landmark {
-    fn of(element: &Element) -> Self {
-        match element.name.local {
-            local_name!("article") => Self::Article,
-            local_name!("noscript") => Self::Fallback,
-            names!("aside" "footer" "header" "nav" "search") => Self::Beside,
-            _ if is_main(element) => Self::Main,
-            _ => Self::None,
+    /// What separates the element from the text around it.
+    pub(super) fn gap(self) -> Gap {
+        match self {
+            Self::Cell => Gap::Tab,
+            kind if kind.is_block() && kind != Self::Fallback => Gap::Line,
+            _ => Gap::None,
         }
+    }
+
+    /// Whether it may be the body of an article.
+    pub(super) fn may_hold_text(self) -> bool {
+        matches!(self, Self::Container | Self::Fallback | Self::Cell)
     }
 }
 
@@ -131,13 +94,7 @@ pub(super) struct Block {
     pub(super) end: usize,
     pub(super) kind: Kind,
     pub(super) hint: Hint,
-    /// Whether it says that it holds the body of an article.
-    pub(super) is_body: bool,
-    /// What its names say of the kind of the page.
     pub(super) marks: Marks,
-    /// Whether it asks for consent to cookies.
-    pub(super) is_consent: bool,
-    pub(super) landmark: Landmark,
     /// Equal for elements of one kind; see [`shape_of`].
     pub(super) shape: u32,
 }
@@ -156,29 +113,20 @@ impl Blocks {
             end: 0,
             kind: Kind::Container,
             hint: Hint::None,
-            is_body: false,
             marks: Marks::default(),
-            is_consent: false,
-            landmark: Landmark::None,
             shape: 0,
         };
         Self { all: vec![page], open: 0 }
     }
 
     /// Opens a block in the innermost open one and returns its index.
-    pub(super) fn open(&mut self, element: &Element, names: Names, is_boilerplate: bool) -> usize {
-        let kind = Kind::of(&element.name.local);
-        let hint = if is_boilerplate { Hint::Boilerplate } else { hint_of(element, names) };
-        let is_body = kind != Kind::Heading && names.is_body;
+    pub(super) fn open(&mut self, element: &Element, kind: Kind, marks: Marks) -> usize {
         self.all.push(Block {
             parent: self.open,
             end: 0,
             kind,
-            hint,
-            is_body,
-            marks: Marks::of(element, names.marks),
-            is_consent: false,
-            landmark: Landmark::of(element),
+            hint: marks.hint(),
+            marks,
             shape: shape_of(element),
         });
         self.open = self.all.len() - 1;
@@ -204,13 +152,6 @@ impl Blocks {
         self.all
     }
 }
-
-/// Bytes of a line that is prose by its length alone, and of one that is prose if it has the punctuation of a sentence.
-const LONG: usize = 100;
-const SENTENCE: usize = 40;
-
-/// Lines in a row that are prose if each is a sentence.
-const VERSE: usize = 4;
 
 /// What a segment contains, or a block including the blocks in it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -241,90 +182,164 @@ impl AddAssign for Sum {
     }
 }
 
-/// Measures each segment.
-pub(super) fn measure_segments(blocks: &[Block], writer: &Writer) -> Vec<Sum> {
-    let sum = |(index, segment): (usize, &Segment)| {
-        let (text, kind) = (writer.text_of(index), blocks[segment.block].kind);
+impl Sum {
+    /// Whether most of it is text of links.
+    pub(super) fn is_linked(&self) -> bool {
+        is_half(self.linked, self.bytes)
+    }
+
+    /// Whether hardly any of it is text of links.
+    pub(super) fn is_free(&self) -> bool {
+        self.linked * FEW <= self.bytes
+    }
+
+    /// Bytes outside of links and headings.
+    pub(super) fn other(&self) -> usize {
+        self.bytes - self.linked - self.titles
+    }
+}
+
+/// The blocks and the text of a page, measured.
+#[derive(Clone, Debug)]
+pub(super) struct Measured<'a> {
+    pub(super) blocks: Vec<Block>,
+    pub(super) writer: &'a Writer,
+    /// What each segment contains, and each block.
+    pub(super) segments: Vec<Sum>,
+    pub(super) sums: Vec<Sum>,
+}
+
+impl<'a> Measured<'a> {
+    pub(super) fn new(blocks: Vec<Block>, writer: &'a Writer) -> Self {
+        let mut page = Self { blocks, writer, segments: Vec::new(), sums: Vec::new() };
+        page.segments = (0..writer.segments.len()).map(|index| page.measure(index)).collect();
+        page.sums = page.add_up(|index| page.segments[index]);
+        page
+    }
+
+    fn measure(&self, index: usize) -> Sum {
+        let (text, linked, kind) =
+            (self.text(index), self.writer.segments[index].linked, self.kind(index));
+        let free = text.len() - linked;
         let is_heading = kind == Kind::Heading;
+        let prose = if self.is_verse(index) { free } else { prose(text, linked, kind) };
         let is_fact = matches!(kind, Kind::Cell | Kind::Fact);
-        let prose = if is_verse(blocks, writer, index) {
-            text.len()
-        } else {
-            prose(text, segment.linked, kind)
-        };
         Sum {
             bytes: text.len(),
-            linked: segment.linked,
+            linked,
             prose,
-            facts: if is_fact { (text.len() - segment.linked).saturating_sub(prose) } else { 0 },
-            titles: if is_heading { text.len() - segment.linked } else { 0 },
+            facts: if is_fact { free - prose } else { 0 },
+            titles: if is_heading { free } else { 0 },
             headings: usize::from(is_heading),
-            linked_headings: usize::from(is_heading && segment.linked * 5 >= text.len() * 4),
-        }
-    };
-    writer.segments.iter().enumerate().map(sum).collect()
-}
-
-/// Whether a line is one of several sentences, however short: those of a poem, or of a dialogue.
-fn is_verse(blocks: &[Block], writer: &Writer, index: usize) -> bool {
-    let segments = &writer.segments;
-    let is_short_sentence = |at: usize| {
-        let kind = blocks[segments[at].block].kind;
-        segments[at].linked == 0
-            && matches!(kind, Kind::Container | Kind::Paragraph)
-            && is_sentence(writer.text_of(at))
-    };
-    let is_beside = |at: usize| {
-        let (one, other) = (segments[index].block, segments[at].block);
-        let are_alike =
-            blocks[one].kind == blocks[other].kind && blocks[one].parent == blocks[other].parent;
-        (one == other || (are_alike && one > 0 && other > 0)) && is_short_sentence(at)
-    };
-    let is_one_of = |first: usize| (first..first + VERSE).all(|at| at == index || is_beside(at));
-    is_short_sentence(index)
-        && (index.saturating_sub(VERSE - 1)..=index)
-            .any(|first| first + VERSE <= segments.len() && is_one_of(first))
-}
-
-/// Adds up segments by block, including the blocks in it.
-pub(super) fn sum_by_block<T: Copy + Default + AddAssign>(
-    blocks: &[Block],
-    writer: &Writer,
-    of_segment: impl Fn(usize, &Segment) -> T,
-) -> Vec<T> {
-    let mut sums = vec![T::default(); blocks.len()];
-    for (index, segment) in writer.segments.iter().enumerate() {
-        sums[segment.block] += of_segment(index, segment);
-    }
-    for index in (1..blocks.len()).rev() {
-        let sum = sums[index];
-        sums[blocks[index].parent] += sum;
-    }
-    sums
-}
-
-/// The prose of each container that is not in a container inside it.
-pub(super) fn own_prose(blocks: &[Block], sums: &[Sum]) -> Vec<usize> {
-    let may_hold = |block: usize| matches!(blocks[block].kind, Kind::Container | Kind::Cell);
-    let mut own: Vec<usize> = sums.iter().map(|sum| sum.prose).collect();
-    let mut holders = vec![0; blocks.len()];
-    for index in 1..blocks.len() {
-        let parent = blocks[index].parent;
-        holders[index] = if may_hold(parent) { parent } else { holders[parent] };
-        if may_hold(index) {
-            own[holders[index]] -= sums[index].prose;
-        } else {
-            own[index] = 0;
+            linked_headings: usize::from(is_heading && is_nearly_all(linked, text.len())),
         }
     }
-    own
+
+    /// Whether a line is one of several sentences, however short: those of a poem, or of a dialogue.
+    fn is_verse(&self, index: usize) -> bool {
+        let segments = &self.writer.segments;
+        let place = |at: usize| (self.kind(at), self.blocks[segments[at].block].parent);
+        let is_verse = |at: usize| {
+            segments[at].linked == 0
+                && matches!(self.kind(at), Kind::Container | Kind::Paragraph)
+                && place(at) == place(index)
+                && is_sentence(self.text(at))
+        };
+        if !is_verse(index) {
+            return false;
+        }
+        let before = (0..index).rev().take(SEVERAL).take_while(|&at| is_verse(at)).count();
+        let after =
+            (index + 1..segments.len()).take(SEVERAL).take_while(|&at| is_verse(at)).count();
+        before + after >= SEVERAL
+    }
+
+    /// The text of a segment.
+    pub(super) fn text(&self, segment: usize) -> &'a str {
+        self.writer.text_of(segment)
+    }
+
+    /// The kind of the block of a segment.
+    pub(super) fn kind(&self, segment: usize) -> Kind {
+        self.blocks[self.writer.segments[segment].block].kind
+    }
+
+    pub(super) fn has(&self, block: usize, mark: Mark) -> bool {
+        self.blocks[block].marks.has(mark)
+    }
+
+    /// A block and the blocks in it.
+    pub(super) fn inside(&self, block: usize) -> Range<usize> {
+        block..self.blocks[block].end
+    }
+
+    /// A block and the blocks that contain it, except the page.
+    pub(super) fn around(&self, block: usize) -> impl Iterator<Item = usize> {
+        iter::successors(Some(block), |&block| Some(self.blocks[block].parent))
+            .take_while(|&block| block > 0)
+    }
+
+    /// Whether neither block is in the other one.
+    pub(super) fn are_apart(&self, a: usize, b: usize) -> bool {
+        a >= self.blocks[b].end || b >= self.blocks[a].end
+    }
+
+    /// The outermost blocks in a block for which something holds.
+    pub(super) fn outermost(
+        &self,
+        root: usize,
+        mut holds: impl FnMut(usize) -> bool,
+    ) -> Vec<usize> {
+        let (mut found, mut at) = (Vec::new(), root + 1);
+        while at < self.blocks[root].end {
+            if holds(at) {
+                found.push(at);
+                at = self.blocks[at].end;
+            } else {
+                at += 1;
+            }
+        }
+        found
+    }
+
+    /// Adds up segments by block, including the blocks in it.
+    pub(super) fn add_up<T: Copy + Default + AddAssign>(
+        &self,
+        of_segment: impl Fn(usize) -> T,
+    ) -> Vec<T> {
+        let mut sums = vec![T::default(); self.blocks.len()];
+        for (index, segment) in self.writer.segments.iter().enumerate() {
+            sums[segment.block] += of_segment(index);
+        }
+        for index in (1..self.blocks.len()).rev() {
+            let sum = sums[index];
+            sums[self.blocks[index].parent] += sum;
+        }
+        sums
+    }
+
+    /// The prose of each container that is not in a container inside it.
+    pub(super) fn own_prose(&self) -> Vec<usize> {
+        let may_hold = |block: usize| self.blocks[block].kind.may_hold_text();
+        let mut own: Vec<usize> = self.sums.iter().map(|sum| sum.prose).collect();
+        let mut holders = vec![0; self.blocks.len()];
+        for index in 1..self.blocks.len() {
+            let parent = self.blocks[index].parent;
+            holders[index] = if may_hold(parent) { parent } else { holders[parent] };
+            if may_hold(index) {
+                own[holders[index]] -= self.sums[index].prose;
+            } else {
+                own[index] = 0;
+            }
+        }
+        own
+    }
 }
 
 /// Whether a line is prose, whatever holds it.
 pub(super) fn shows_prose(writer: &Writer) -> bool {
     let is_prose = |(index, segment): (usize, &Segment)| {
-        let text = writer.text_of(index);
-        prose(text, segment.linked, Kind::Container) >= SENTENCE
+        prose(writer.text_of(index), segment.linked, Kind::Container) >= SENTENCE
     };
     writer.segments.iter().enumerate().any(is_prose)
 }
@@ -335,18 +350,18 @@ fn prose(text: &str, linked: usize, kind: Kind) -> usize {
     let free = text.len() - linked;
     if kind == Kind::Heading || linked > free {
         0
-    } else if free >= LONG || (free >= SENTENCE && is_sentence(text)) {
+    } else if free >= LINE || (free >= SENTENCE && is_sentence(text)) {
         free
     } else if matches!(kind, Kind::Cell | Kind::Preformatted) {
-        free / 2
+        free / OF_CELL
     } else {
-        free / 6
+        free / FEW
     }
 }
 
 /// Whether a text is prose by its length, and no code: its words are not separated by signs.
 pub(super) fn is_long(text: &str) -> bool {
-    text.len() >= LONG && is_sentence(text) && (!text.is_ascii() || text.contains(". "))
+    text.len() >= LINE && is_sentence(text) && (!text.is_ascii() || text.contains(". "))
 }
 
 /// Whether a line has the punctuation of a sentence: a comma, or a stop in front of a space or at the end.
@@ -369,10 +384,10 @@ mod tests {
     fn sentences_are_prose_and_labels_are_not() {
         let sentence = "The tide, as everyone knows, waits for no one.";
         assert_eq!(prose(sentence, 0, Kind::Paragraph), sentence.len());
-        assert_eq!(prose("Frequently asked questions and answers here", 0, Kind::Paragraph), 7);
+        assert_eq!(prose("Frequently asked questions and answers here", 0, Kind::Paragraph), 8);
         assert_eq!(prose("潮汐的成因，主要是月球的引力和地球的自转", 0, Kind::Container), 60);
-        assert_eq!(prose("潮汐的成因主要是月球的引力", 0, Kind::Container), 6);
-        assert_eq!(prose(&"word ".repeat(30), 0, Kind::Item), 150);
+        assert_eq!(prose("潮汐的成因主要是月球的引力", 0, Kind::Container), 7);
+        assert_eq!(prose(&"word ".repeat(30), 0, Kind::Part), 150);
     }
 
     #[test]

@@ -5,16 +5,18 @@
 
 use serde_json::Value;
 
-use super::{blocks::is_long, text::Writer};
+use super::{
+    blocks::is_long,
+    numbers::{SENTENCE, is_half, is_most},
+    text::Writer,
+};
 
-/// Declared text of less bytes says nothing, and no more than this is read of it.
-const MIN_TEXT: usize = 40;
+/// No more of a declared text is read.
 const MAX_TEXT: usize = 1 << 15;
 /// Longer JSON is not read: it takes up to 32 times its length.
 const LONGEST_JSON: usize = 1 << 20;
-/// Bytes of a title that are read, and of a part of it that means anything.
+/// Bytes of a title that are read.
 const LONGEST_TITLE: usize = 300;
-const LEAST_TITLE: usize = 6;
 /// Length in bytes of the pieces by which texts are compared: letters and digits only, in lower case.
 const PIECE: usize = 12;
 /// Bits that hash values select.
@@ -63,7 +65,7 @@ impl Declared {
 
     /// Whether a heading is the title, or a part of it, as beside the site's name.
     pub(super) fn is_title(&self, heading: &str) -> bool {
-        let is_part = |part: &str, whole: &str| part.len() >= LEAST_TITLE && whole.contains(part);
+        let is_part = |part: &str, whole: &str| part.len() >= PIECE && whole.contains(part);
         [&self.title, &self.headline]
             .into_iter()
             .any(|title| is_part(heading, title) || is_part(title, heading))
@@ -76,14 +78,16 @@ impl Declared {
         }
     }
 
-    /// Reads the name of a type in schema.org's vocabulary, or `website` in Open Graph's.
+    /// Reads the name of a type in schema.org's vocabulary, or in Open Graph's.
     pub(super) fn is_of_type(&mut self, name: &str) {
         let name = name.rsplit(['/', '#', ':']).next().unwrap_or_default();
         self.kinds |= match name {
             "DiscussionForumPosting" | "QAPage" | "Question" => Declaration::Discussion as u8,
             // Its questions are those of one author.
             "FAQPage" => Declaration::Answers as u8,
-            "Product" | "ProductGroup" | "IndividualProduct" => Declaration::Product as u8,
+            "product" | "Product" | "ProductGroup" | "IndividualProduct" => {
+                Declaration::Product as u8
+            }
             "website" => Declaration::Website as u8,
             "CollectionPage" | "SearchResultsPage" => Declaration::List as u8,
             "Article" | "NewsArticle" | "BlogPosting" | "TechArticle" | "ReportageNewsArticle" => {
@@ -181,14 +185,9 @@ impl Declared {
         find(&self.posts, writer)
     }
 
-    /// Finds the text of the article, if most of it is on the page.
-    pub(super) fn find_body(&self, writer: &Writer) -> Option<Found> {
-        find(&self.body, writer)
-    }
-
-    /// Finds the description, if most of it is on the page.
-    pub(super) fn find_description(&self, writer: &Writer) -> Option<Found> {
-        find(&self.description, writer)
+    /// Finds the text of the article, else its description, if most of it is on the page.
+    pub(super) fn find_text(&self, writer: &Writer) -> Option<Found> {
+        find(&self.body, writer).or_else(|| find(&self.description, writer))
     }
 }
 
@@ -223,7 +222,7 @@ pub(super) struct Found {
 }
 
 fn find(text: &str, writer: &Writer) -> Option<Found> {
-    if text.len() < MIN_TEXT {
+    if text.len() < SENTENCE {
         return None;
     }
     let mut known = vec![0_u64; 1 << (BITS - 6)];
@@ -241,17 +240,17 @@ fn find(text: &str, writer: &Writer) -> Option<Found> {
             found += usize::from(known[hash >> 6] >> (hash & 63) & 1 == 1);
         });
         // A few pieces of a line are found by chance, or are common words.
-        if found * 2 < own && found * 2 < all {
+        if !is_half(found, own) && !is_half(found, all) {
             return 0;
         }
-        is_excerpt |= own * 4 > found * 5;
+        is_excerpt |= !is_most(found, own);
         total += found;
         found
     };
     let pieces: Vec<usize> = (0..writer.segments.len()).map(found_in).collect();
     // What a page shows twice does not say where its article is.
-    let is_repeated = pieces.iter().filter(|&&found| found * 2 > all).count() > 1;
-    (all > 0 && total * 5 >= all * 3 && !is_repeated).then_some(Found { pieces, is_excerpt })
+    let is_repeated = pieces.iter().filter(|&&found| is_half(found, all)).count() > 1;
+    (all > 0 && is_half(total, all) && !is_repeated).then_some(Found { pieces, is_excerpt })
 }
 
 /// Calls `each` with the hash of every piece of a text. `buffer` is kept for its memory.

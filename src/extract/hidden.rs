@@ -7,7 +7,7 @@
 use html5ever::{LocalName, local_name};
 use scraper::{ElementRef, Html, Node, node::Element};
 
-use super::{declared::is_json, words::attribute};
+use super::{declared::is_json, names::attribute};
 
 /// A hidden `span` with more text than this is no word among alternatives.
 const ALTERNATIVE: usize = 200;

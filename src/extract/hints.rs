@@ -5,350 +5,234 @@ use std::collections::HashSet;
 use foldhash::HashMap;
 
 use super::{
-    blocks::{Block, Kind, Landmark},
-    blocks::{Sum, measure_segments, own_prose, sum_by_block},
-    boilerplate::Hint,
-    declared::{Declaration, Declared, Found},
+    blocks::{Kind, Measured, Sum},
+    declared::{Declaration, Declared},
     kinds::PageKind,
     labels::{Label, mark_consent},
-    marks::Marks,
-    text::{Segment, Writer},
+    names::{Hint, Mark},
+    numbers::{
+        ARTICLE, FEW, LEAST, PART, SENTENCE, SHORT, TEXT, is_half, is_little, is_more, is_most,
+        is_much, is_nearly_all,
+    },
 };
 
-/// The longest text that is the name of who wrote a post.
-const NAME: usize = 40;
-/// Prose of a block below which a misleading hint is believed.
-const LEAST: usize = 140;
-/// With less prose the page is a stub: comments are its content, and so are parts with misleading names. Prose that must remain without
-/// teasers.
-const SHORT: usize = 250;
-const WITHOUT_TEASERS: usize = 1500;
-/// Text outside of links and headings that the page's main content has at least.
-const MAIN_TEXT: usize = 20;
-/// Teasers with less than this part of the prose are always dropped.
-const FEW_TEASERS: usize = 8;
-/// Elements with this part of the page's text are not judged by their names.
-const MUCH: usize = 3;
-/// Bytes of other text that count as one of prose.
-const OTHER: usize = 4;
-/// Upper limit of the prose of a teaser per heading.
-const TEASER: usize = 500;
-/// Less prose is believed to stand beside the text; see [`ignore_builders`].
-const MISNAMED: usize = 500;
-/// A container with more prose of its own is a text, and its page more than parts or entries; see [`is_of_parts`].
-const OWN_TEXT: usize = 600;
-/// So many paragraphs of prose in one container are a short text, if they are two fifths of the text outside of links.
-const PARAGRAPHS: usize = 3;
-/// On a page of parts, names are not believed from this part of the prose.
-const PARTS: usize = 7;
-/// A labelled box with less text needs no links in it to stand beside the text.
-const SMALL_BOX: usize = 300;
-/// Prose that a declared text is worth, beyond its length.
-const DECLARED: usize = 1500;
-/// Prose in one block beside which a description may be only the lead; the same if it is shown whole.
-const BESIDE_EXCERPT: usize = 1500;
-const BESIDE_WHOLE: usize = 600;
-/// Lines without prose after which the text that was declared does not go on.
-const PAUSE: usize = 3;
-
-/// The measurements of a page with what it declares, and the hint of each block.
-pub(super) struct Judged {
-    pub(super) segments: Vec<Sum>,
-    /// The segments with what declared prose counts more.
-    pub(super) weighed: Vec<Sum>,
-    pub(super) hints: Vec<Hint>,
-    pub(super) kind: PageKind,
-}
-
-/// Measures a page. The prose that is declared to be the article's counts more than other.
-pub(super) fn judge(
-    mut blocks: Vec<Block>,
-    writer: &Writer,
+/// The kind of a page, the hint of each block, and the page with more prose where it declares its article's.
+pub(super) fn judge<'a>(
+    page: &mut Measured<'a>,
     declared: &Declared,
     labels: &[Option<Label>],
-) -> (Vec<Block>, Judged) {
-    let segments = measure_segments(&blocks, writer);
-    let shown = sum_by_block(&blocks, writer, |index, _| segments[index]);
-    mark_sections(&mut blocks, writer, labels, &shown);
-    let kind = PageKind::of(&blocks, &shown, declared);
-    mark_consent(&mut blocks, writer, &shown);
-    let worth = {
-        let page = Hinted::new(&blocks, writer, &segments, &shown);
-        if let Some(found) = declared.find_body(writer) {
-            page.worth(&found, |_| true)
-        } else if !(kind == PageKind::Discussion && page.has_block_with(BESIDE_WHOLE))
-            && let Some(found) = declared.find_description(writer)
-        {
-            page.worth_of_description(&found)
-        } else {
-            Vec::new()
-        }
-    };
-    let mut weighed = segments.clone();
-    for (segment, worth) in weighed.iter_mut().zip(worth) {
-        segment.prose += worth;
-    }
-    let sums = sum_by_block(&blocks, writer, |index, _| weighed[index]);
-    let mut hints = credible_hints(&blocks, &sums, &shown, declared, kind);
-    mark_copies(&blocks, writer, &mut hints);
-    (blocks, Judged { segments, weighed, hints, kind })
+) -> (PageKind, Vec<Hint>, Measured<'a>) {
+    mark_sections(page, labels);
+    let kind = PageKind::of(page, declared);
+    mark_consent(page);
+    let mut weighed = page.clone();
+    let is_declared = weighed.weigh(&worth(page, declared, kind));
+    let mut hints = credible_hints(&weighed, &is_declared, declared, kind);
+    mark_copies(page, &mut hints);
+    (kind, hints, weighed)
 }
 
-/// Gives a hint to the boxes and sections that a line labels, unless they are much of the page.
-fn mark_sections(blocks: &mut [Block], writer: &Writer, labels: &[Option<Label>], sums: &[Sum]) {
+/// Gives a hint to the boxes that start with a line that labels them, unless they are much of the page.
+fn mark_sections(page: &mut Measured<'_>, labels: &[Option<Label>]) {
     // The first segment of each block, and of the blocks in it.
-    let mut first = vec![usize::MAX; blocks.len()];
-    for (index, segment) in writer.segments.iter().enumerate().rev() {
+    let mut first = vec![usize::MAX; page.blocks.len()];
+    for (index, segment) in page.writer.segments.iter().enumerate().rev() {
         first[segment.block] = index;
     }
-    for index in (1..blocks.len()).rev() {
-        let parent = blocks[index].parent;
+    for index in (1..page.blocks.len()).rev() {
+        let parent = page.blocks[index].parent;
         first[parent] = first[parent].min(first[index]);
     }
-    let mut marked = vec![false; blocks.len()];
     for (index, &label) in labels.iter().enumerate() {
         let hint = match label {
-            Some(Label::Section | Label::Links) => Hint::Aside,
+            Some(Label::Section) => Hint::Aside,
             Some(Label::Comments) => Hint::Comments,
             _ => continue,
         };
-        let mut outermost = writer.segments[index].block;
-        if first[outermost] != index {
-            continue;
-        }
-        let is_alone = |block: usize| sums[block].bytes == writer.text_of(index).len();
-        while outermost > 0 && is_alone(outermost) && first[blocks[outermost].parent] == index {
-            outermost = blocks[outermost].parent;
-        }
-        if outermost == 0 || marked[outermost] {
-            continue;
-        }
-        // A box that starts with its title, or a title and the links that follow it.
-        let is_box = !is_alone(outermost);
-        let from = outermost;
-        let mut to = blocks[from].end;
-        while !is_box
-            && to < blocks[blocks[from].parent].end
-            && sums[to].linked * 2 >= sums[to].bytes
-        {
-            to = blocks[to].end;
-        }
-        let links = if label == Some(Label::Links) { 2 } else { 3 };
-        let is_links = sums[from].linked * links >= sums[from].bytes;
-        let is_small = label != Some(Label::Links) && sums[from].bytes < SMALL_BOX;
-        if sums[from].prose * 3 >= sums[0].prose
-            || (is_box && hint == Hint::Aside && !is_links && !is_small)
-        {
-            continue;
-        }
-        let mut at = from;
-        while at < to {
-            blocks[at].hint = blocks[at].hint.max(hint);
-            marked[at] = true;
-            at = blocks[at].end;
+        let is_more = |&block: &usize| page.sums[block].bytes > page.segments[index].bytes;
+        let block = page.writer.segments[index].block;
+        let Some(labelled) = page.around(block).find(is_more) else { continue };
+        let is_much = is_much(page.sums[labelled].prose, page.sums[0].prose);
+        if first[labelled] == index && !is_much {
+            let own = &mut page.blocks[labelled].hint;
+            *own = hint.max(*own);
         }
     }
 }
 
-/// A page with its measurements and with hints that nothing was compared with.
-struct Hinted<'a> {
-    blocks: &'a [Block],
-    writer: &'a Writer,
-    segments: &'a [Sum],
-    sums: &'a [Sum],
-    hints: Vec<Hint>,
+/// What a declared text adds to the weight of each segment, shared out over what was found of it. Nothing if it may be the lead of a long article,
+/// or if the page is a list.
+fn worth(page: &Measured<'_>, declared: &Declared, kind: PageKind) -> Vec<usize> {
+    let own = page.own_hints();
+    let Some(found) = declared.find_text(page.writer) else { return Vec::new() };
+    let is_contents = |block: usize| {
+        page.blocks[block].kind == Kind::List
+            && is_half(page.sums[block].linked, page.sums[0].bytes)
+    };
+    let is_short = found.is_excerpt && kind != PageKind::Discussion;
+    let beside = if is_short { ARTICLE } else { TEXT };
+    if page.has_text(&own, |prose| prose >= beside, None) || (0..page.blocks.len()).any(is_contents)
+    {
+        return Vec::new();
+    }
+    let share = |(index, &pieces): (usize, &usize)| {
+        let block = page.writer.segments[index].block;
+        let counts = page.blocks[block].kind != Kind::Heading
+            && (found.is_excerpt || own[block] == Hint::None);
+        if counts { pieces } else { 0 }
+    };
+    let shares: Vec<usize> = found.pieces.iter().enumerate().map(share).collect();
+    let all: usize = shares.iter().sum();
+    shares.into_iter().map(|share| ARTICLE * share / all.max(1)).collect()
 }
 
-impl<'a> Hinted<'a> {
-    fn new(blocks: &'a [Block], writer: &'a Writer, segments: &'a [Sum], sums: &'a [Sum]) -> Self {
-        let mut hints = vec![Hint::None; blocks.len()];
-        for index in 1..blocks.len() {
-            hints[index] = hints[blocks[index].parent].max(blocks[index].hint);
+impl Measured<'_> {
+    /// Adds what a declared text is worth to the prose of segments and blocks. Returns for each block whether the text is in it.
+    fn weigh(&mut self, worth: &[usize]) -> Vec<bool> {
+        if worth.is_empty() {
+            return vec![false; self.blocks.len()];
         }
-        Self { blocks, writer, segments, sums, hints }
+        let of_blocks = self.add_up(|segment| worth[segment]);
+        for (sum, worth) in self.segments.iter_mut().zip(worth) {
+            sum.prose += worth;
+        }
+        for (sum, worth) in self.sums.iter_mut().zip(&of_blocks) {
+            sum.prose += worth;
+        }
+        of_blocks.into_iter().map(|worth| is_nearly_all(worth, ARTICLE)).collect()
     }
 
-    /// What the description adds to the weight of each segment, if it is not the lead of a long article, and the page not a list.
-    fn worth_of_description(&self, found: &Found) -> Vec<usize> {
-        if has_contents(self.blocks, self.sums)
-            || self.has_block_with(if found.is_excerpt { BESIDE_EXCERPT } else { BESIDE_WHOLE })
-        {
-            return Vec::new();
+    /// The hints of the blocks, as their names give them, inherited from what contains them.
+    pub(super) fn own_hints(&self) -> Vec<Hint> {
+        let mut hints: Vec<Hint> = Vec::with_capacity(self.blocks.len());
+        for block in &self.blocks {
+            hints.push(hints.get(block.parent).copied().unwrap_or(Hint::None).max(block.hint));
         }
-        self.worth(found, |index| {
-            let block = self.writer.segments[index].block;
-            self.blocks[block].kind != Kind::Heading
-                && (found.is_excerpt || self.hints[block] == Hint::None)
+        hints
+    }
+
+    /// Whether a container has enough prose of its own, outside of a block, if one is given.
+    pub(super) fn has_text(
+        &self,
+        hints: &[Hint],
+        is_enough: impl Fn(usize) -> bool,
+        apart_from: Option<usize>,
+    ) -> bool {
+        let inside = apart_from.map_or(0..0, |block| self.inside(block));
+        self.own_prose().iter().enumerate().any(|(block, &own)| {
+            is_enough(own)
+                && hints[block] == Hint::None
+                && self.sums[block].is_free()
+                && !inside.contains(&block)
         })
     }
 
-    /// Whether a block has this much prose without the blocks in it that have some.
-    fn has_block_with(&self, prose: usize) -> bool {
-        let mut direct = vec![0; self.blocks.len()];
-        self.writer.segments.iter().zip(self.segments).any(|(segment, sum)| {
-            let mut block = segment.block;
-            while !matches!(self.blocks[block].kind, Kind::Container | Kind::Cell) {
-                block = self.blocks[block].parent;
-            }
-            direct[block] += sum.prose;
-            self.hints[block] == Hint::None && direct[block] >= prose
+    /// The only block that is this and has no hint.
+    pub(super) fn only_one(&self, hints: impl Fn(usize) -> Hint, mark: Mark) -> Option<usize> {
+        let is_one = |&block: &usize| self.has(block, mark) && hints(block) == Hint::None;
+        let mut all = (1..self.blocks.len()).filter(is_one);
+        all.next().filter(|_| all.next().is_none())
+    }
+
+    /// What each block has that stands in no block with a stronger hint.
+    pub(super) fn shown(&self, hints: &[Hint], strongest: Hint) -> Vec<Sum> {
+        self.add_up(|segment| {
+            let hint = hints[self.writer.segments[segment].block];
+            if hint <= strongest { self.segments[segment] } else { Sum::default() }
         })
     }
-
-    /// What a declared text adds to the weight of each segment: it is shared out over what was found of it, and the prose that goes on.
-    fn worth(&self, found: &Found, counts: impl Fn(usize) -> bool) -> Vec<usize> {
-        let mut shares = vec![0; self.segments.len()];
-        let mut pause = PAUSE;
-        for (index, &sum) in self.segments.iter().enumerate() {
-            if found.pieces[index] > 0 && counts(index) {
-                shares[index] = found.pieces[index];
-                pause = 0;
-            } else if pause < PAUSE {
-                let block = self.writer.segments[index].block;
-                if self.hints[block] == Hint::None
-                    && sum.prose * 2 >= sum.bytes
-                    && sum.linked * 4 <= sum.bytes
-                {
-                    shares[index] = sum.prose;
-                    pause = 0;
-                } else if sum.linked * 2 >= sum.bytes {
-                    pause = PAUSE;
-                } else {
-                    pause += 1;
-                }
-            }
-        }
-        let all: usize = shares.iter().sum();
-        shares.into_iter().map(|share| DECLARED * share / all.max(1)).collect()
-    }
-}
-
-/// Whether most of the page is one list of links, such as the contents of a manual.
-pub(super) fn has_contents(blocks: &[Block], sums: &[Sum]) -> bool {
-    let is_contents =
-        |block: usize| blocks[block].kind == Kind::List && sums[block].linked * 2 >= sums[0].bytes;
-    (0..blocks.len()).any(is_contents)
 }
 
 /// The block that is named the body of the page's article. A page with several articles has none.
-pub(super) fn named_body(
-    blocks: &[Block],
-    hints: &[Hint],
-    sums: &[Sum],
-    plain: &[Sum],
-) -> Option<usize> {
+pub(super) fn named_body(page: &Measured<'_>, hints: &[Hint]) -> Option<usize> {
     let is_body = |&block: &usize| {
-        blocks[block].is_body && hints[block] <= Hint::Teaser && sums[block].bytes > 0
+        page.has(block, Mark::Body) && hints[block] <= Hint::Teaser && page.sums[block].bytes > 0
     };
-    let bodies: Vec<usize> = (1..blocks.len()).filter(is_body).collect();
-    let &largest = bodies.iter().rev().max_by_key(|&&body| sums[body].bytes)?;
+    let bodies: Vec<usize> = (1..page.blocks.len()).filter(is_body).collect();
+    let &largest = bodies.iter().rev().max_by_key(|&&body| page.sums[body].bytes)?;
     let (inside, outside): (Vec<usize>, Vec<usize>) =
-        bodies.iter().partition(|&body| (largest..blocks[largest].end).contains(body));
-
-    if outside.iter().any(|&other| sums[other].bytes * 4 >= sums[largest].bytes) {
+        bodies.iter().partition(|body| page.inside(largest).contains(body));
+    if outside.iter().any(|&other| !is_little(page.sums[other].bytes, page.sums[largest].bytes)) {
         return None;
     }
-    // The innermost one with most of it.
-    // Where hints leave little of it, they are not believed.
-    let plain = if plain[largest].prose * 2 < sums[largest].prose { sums } else { plain };
-    inside.into_iter().rfind(|&body| plain[body].bytes * 5 >= plain[largest].bytes * 3)
-}
-
-/// The only block of its kind.
-pub(super) fn only_one(blocks: &[Block], hints: &[Hint], landmark: Landmark) -> Option<usize> {
-    let is_one = |&block: &usize| blocks[block].landmark == landmark && hints[block] == Hint::None;
-    let mut all = (1..blocks.len()).filter(is_one);
-    all.next().filter(|_| all.next().is_none())
+    // The innermost one with most of it. Where hints leave little of it, they are not believed.
+    let mut shown = page.shown(hints, Hint::Teaser);
+    if !is_half(shown[largest].prose, page.sums[largest].prose) {
+        shown.clone_from(&page.sums);
+    }
+    inside.into_iter().rfind(|&body| is_more(shown[body].bytes, shown[largest].bytes))
 }
 
 /// The blocks around the only block that is named an article's body: it is not beside the text, whatever their names say.
-fn holders_of_body(blocks: &[Block], sums: &[Sum]) -> Vec<bool> {
-    let mut holders = vec![false; blocks.len()];
-    let is_body = |&index: &usize| {
-        blocks[index].is_body && blocks[index].hint == Hint::None && sums[index].bytes > 0
+fn holders_of_body(page: &Measured<'_>) -> Vec<usize> {
+    let is_body = |&block: &usize| {
+        page.has(block, Mark::Body)
+            && page.blocks[block].hint == Hint::None
+            && page.sums[block].bytes > 0
     };
-    let mut bodies = (1..blocks.len()).filter(is_body);
-    let Some(body) = bodies.next() else { return holders };
-    if bodies.any(|other| other >= blocks[body].end) {
-        return holders;
-    }
-    let mut block = blocks[body].parent;
-    while block > 0 {
-        if blocks[block].landmark == Landmark::Beside {
-            return vec![false; blocks.len()];
-        }
-        holders[block] = true;
-        block = blocks[block].parent;
+    let mut bodies = (1..page.blocks.len()).filter(is_body);
+    let Some(body) = bodies.next() else { return Vec::new() };
+    let holders: Vec<usize> = page.around(body).skip(1).collect();
+    let is_beside = |&block: &usize| page.has(block, Mark::Beside);
+    if bodies.any(|other| other >= page.blocks[body].end) || holders.iter().any(is_beside) {
+        return Vec::new();
     }
     holders
 }
 
-/// The only `article`, or the only `main`, if it has text: what stands apart from it is beside the text, however long it is.
-fn main_text(blocks: &[Block], sums: &[Sum]) -> Option<usize> {
-    let own: Vec<Hint> = blocks.iter().map(|block| block.hint).collect();
-    let main = only_one(blocks, &own, Landmark::Article)
-        .or_else(|| only_one(blocks, &own, Landmark::Main))?;
-    let sum = sums[main];
-    (sum.bytes - sum.linked - sum.titles >= MAIN_TEXT).then_some(main)
-}
-
-/// Whether neither block is in the other one.
-fn are_apart(blocks: &[Block], a: usize, b: usize) -> bool {
-    a >= blocks[b].end || b >= blocks[a].end
-}
-
 /// The hint of each block, inherited from its parents. Hints that would drop too much are ignored.
 fn credible_hints(
-    blocks: &[Block],
-    sums: &[Sum],
-    shown: &[Sum],
+    page: &Measured<'_>,
+    is_declared: &[bool],
     declared: &Declared,
     kind: PageKind,
 ) -> Vec<Hint> {
+    let (blocks, all) = (&page.blocks, &page.sums[0]);
     let mut hints = vec![Hint::None; blocks.len()];
-    let (holds_body, main) = (holders_of_body(blocks, sums), main_text(blocks, sums));
+    let holders: HashSet<usize> = holders_of_body(page).into_iter().collect();
+    let own = |block: usize| blocks[block].hint;
+    // What stands apart from the only `article` or `main` is beside the text, however long it is.
+    let main = page.only_one(own, Mark::Article).or_else(|| page.only_one(own, Mark::Main));
+    let main = main.filter(|&main| page.sums[main].other() >= SENTENCE);
     let (mut comments, mut boilerplate) = (0, 0);
-    // Text outside of links and headings that has no hint.
-    let free = |sum: &Sum| sum.bytes - sum.linked - sum.titles;
-    let mut plain = free(&sums[0]);
-    let alike = named_alike(blocks, sums);
+    let alike = named_alike(page);
+    let is_text = matches!(kind, PageKind::Article | PageKind::List);
+    let weight = |sum: &Sum| sum.prose + sum.bytes.saturating_sub(sum.prose) / FEW;
     for index in 1..blocks.len() {
-        let (block, sum) = (blocks[index], sums[index]);
+        let (block, sum) = (blocks[index], page.sums[index]);
         let inherited = hints[block.parent];
         let of_name = alike.get(&(block.parent, block.shape)).unwrap_or(&sum);
-        let is_much =
-            matches!(kind, PageKind::Article | PageKind::List) && is_much(of_name, &sums[0]);
-        let is_greater_part = is_much || sum.prose >= LEAST && sum.prose * 2 >= sums[0].prose;
-        let is_declared = sum.prose >= shown[index].prose + DECLARED * 9 / 10;
-        let is_card = kind == PageKind::Discussion && block.marks.is_card() && sum.bytes > NAME;
+        let is_much = is_text
+            && of_name.is_free()
+            && weight(of_name) >= LEAST
+            && is_much(weight(of_name), weight(all));
+        let is_greater_part = is_much || (sum.prose >= LEAST && is_half(sum.prose, all.prose));
+        let is_card =
+            kind == PageKind::Discussion && block.marks.has(Mark::Card) && sum.bytes > SENTENCE;
         let are_reviews = kind == PageKind::Product
-            && block.marks.has(Marks::REVIEWS)
+            && block.marks.has(Mark::Reviews)
             && block.kind != Kind::Heading;
         hints[index] = inherited.max(match block.hint {
-            _ if block.is_consent => Hint::Boilerplate,
+            _ if block.marks.has(Mark::Consent) => Hint::Boilerplate,
             Hint::None if (is_card || are_reviews) && !is_greater_part => Hint::Aside,
-            _ if is_declared || holds_body[index] => Hint::None,
-            hint if main.is_some_and(|main| are_apart(blocks, main, index)) => hint,
+            _ if is_declared[index] || holders.contains(&index) => Hint::None,
+            hint if main.is_some_and(|main| page.are_apart(main, index)) => hint,
             Hint::Aside if is_greater_part => Hint::None,
-            Hint::Boilerplate if is_greater_part && sum.linked * 2 <= sum.bytes => Hint::None,
+            Hint::Boilerplate if is_greater_part && !sum.is_linked() => Hint::None,
             hint => hint,
         });
         if inherited == Hint::None {
             comments += if hints[index] == Hint::Comments { sum.prose } else { 0 };
             boilerplate += if hints[index] == Hint::Boilerplate { sum.prose } else { 0 };
-            plain -= if hints[index] == Hint::None { 0 } else { free(&sum) };
         }
     }
-    let has_parts = is_of_parts(blocks, sums, shown, &hints, plain, declared, kind);
-    ignore_builders(blocks, sums, shown, has_parts, &mut hints);
-    let rest = sums[0].prose - comments - boilerplate;
+    let has_parts = is_of_parts(page, &hints, declared, kind);
+    ignore_builders(page, has_parts, &mut hints);
+    let rest = all.prose - comments - boilerplate;
     if kind != PageKind::List && !has_parts {
-        mark_teasers(blocks, sums, rest, &mut hints);
+        mark_teasers(page, rest, &mut hints);
     }
-    let has_article = || {
-        declared.says(Declaration::Article) && named_body(blocks, &hints, shown, shown).is_some()
-    };
-    if kind == PageKind::Discussion || (rest < SHORT && !has_article()) {
+    if kind == PageKind::Discussion || rest < SHORT {
         for hint in hints.iter_mut().filter(|hint| **hint == Hint::Comments) {
             *hint = Hint::None;
         }
@@ -357,9 +241,9 @@ fn credible_hints(
 }
 
 /// What the elements of one name in one parent have together, if the name says that they stand beside the text.
-fn named_alike(blocks: &[Block], sums: &[Sum]) -> HashMap<(usize, u32), Sum> {
+fn named_alike(page: &Measured<'_>) -> HashMap<(usize, u32), Sum> {
     let mut alike: HashMap<(usize, u32), Sum> = HashMap::default();
-    for (block, sum) in blocks.iter().zip(sums).skip(1) {
+    for (block, sum) in page.blocks.iter().zip(&page.sums).skip(1) {
         if block.hint != Hint::None && block.shape != 0 {
             *alike.entry((block.parent, block.shape)).or_default() += *sum;
         }
@@ -367,150 +251,92 @@ fn named_alike(blocks: &[Block], sums: &[Sum]) -> HashMap<(usize, u32), Sum> {
     alike
 }
 
-/// Whether elements have so much of the page's text, outside of links, that their name does not decide.
-fn is_much(part: &Sum, page: &Sum) -> bool {
-    let weight = |sum: &Sum| sum.prose + sum.bytes.saturating_sub(sum.prose) / OTHER;
-    part.linked * 4 <= part.bytes && weight(part) >= LEAST && weight(part) * MUCH >= weight(page)
-}
-
-/// Whether the page has no text of its own, but parts or entries, as a landing page does: it declares, names and shows no text, and nobody
-/// comments on it. A short text is one if it is much of the text outside of links, in several paragraphs.
-fn is_of_parts(
-    blocks: &[Block],
-    sums: &[Sum],
-    shown: &[Sum],
-    hints: &[Hint],
-    plain: usize,
-    declared: &Declared,
-    kind: PageKind,
-) -> bool {
-    let is_of_readers = |block: &Block| {
-        let is_thread = block.marks.has(Marks::DISCUSSION | Marks::THREAD);
-        block.hint == Hint::Comments || (is_thread && block.hint != Hint::Boilerplate)
-    };
-    let has_text = || {
-        let own = own_prose(blocks, sums);
-        let is_text = |block: usize| {
-            let is_much = own[block] >= LEAST && own[block] * 5 >= plain * 2;
-            own[block] >= OWN_TEXT || (is_much && paragraphs(blocks, sums, block) >= PARAGRAPHS)
-        };
-        (0..blocks.len()).any(|block| hints[block] == Hint::None && is_text(block))
-    };
+/// Whether the page has no text of its own, but parts or entries, as a landing page does: it declares and shows no text, and nobody comments
+/// on it.
+fn is_of_parts(page: &Measured<'_>, hints: &[Hint], declared: &Declared, kind: PageKind) -> bool {
+    let all = page.sums[0].prose;
+    let is_text = |prose: usize| prose >= TEXT || (prose >= LEAST && is_much(prose, all));
     matches!(kind, PageKind::Article | PageKind::List)
         && !declared.says(Declaration::Article)
         && !declared.says(Declaration::Product)
-        && !blocks.iter().any(is_of_readers)
-        && !has_text()
-        && named_body(blocks, hints, shown, shown).is_none()
+        && page.blocks.iter().all(|block| block.hint != Hint::Comments)
+        && !page.has_text(hints, is_text, None)
 }
 
-/// How many paragraphs of prose are directly in a block.
-fn paragraphs(blocks: &[Block], sums: &[Sum], block: usize) -> usize {
-    let is_paragraph = |&index: &usize| {
-        blocks[index].parent == block
-            && blocks[index].kind == Kind::Paragraph
-            && sums[index].prose > 0
-    };
-    (block + 1..blocks[block].end).filter(is_paragraph).count()
-}
-
-/// Ignores names by which most of the prose of the page, of its named body or of its main content stands beside the text: page builders name every part a
-/// widget. A short article between teasers is not such a page, because teasers are links.
-fn ignore_builders(
-    blocks: &[Block],
-    sums: &[Sum],
-    shown: &[Sum],
-    has_parts: bool,
-    hints: &mut [Hint],
-) {
-    let body = named_body(blocks, hints, shown, shown);
-    let main = only_one(blocks, hints, Landmark::Article)
-        .or_else(|| only_one(blocks, hints, Landmark::Main));
-    for root in [Some(0), body, main].into_iter().flatten() {
-        let (mut beside, mut rest, mut at) = (Vec::new(), sums[root].prose, root + 1);
-        while at < blocks[root].end {
-            let (hint, sum) = (hints[at], sums[at]);
-            rest -= if hint == Hint::None { 0 } else { sum.prose };
-            if hint == Hint::Aside && sum.linked * 4 <= sum.bytes && sum.prose * 2 >= sum.bytes {
-                beside.push(at);
+/// Ignores names by which most of the prose of the page, of its named body or of its main content stands beside the text: page builders name
+/// every part a widget. A short article between teasers is not such a page, because teasers are links.
+fn ignore_builders(page: &Measured<'_>, has_parts: bool, hints: &mut [Hint]) {
+    let only = |mark: Mark| page.only_one(|block| hints[block], mark);
+    let main = only(Mark::Article).or_else(|| only(Mark::Main));
+    for root in [Some(0), named_body(page, hints), main].into_iter().flatten() {
+        let sum = page.sums[root];
+        let mut beside = page.outermost(root, |block| hints[block] != Hint::None);
+        let prose = |is: &dyn Fn(&Sum) -> bool, blocks: &[usize]| -> usize {
+            let sums = blocks.iter().map(|&block| &page.sums[block]);
+            sums.filter(|sum| is(sum)).map(|sum| sum.prose).sum()
+        };
+        let rest = sum.prose - prose(&|_| true, &beside);
+        beside.retain(|&block| {
+            let sum = page.sums[block];
+            hints[block] == Hint::Aside && sum.is_free() && is_half(sum.prose, sum.bytes)
+        });
+        let prose = prose(&|sum| is_nearly_all(sum.bytes - sum.linked, sum.bytes), &beside);
+        let is_most_of_it = is_most(prose, prose + rest) && (root > 0 || rest <= SHORT);
+        let is_part = root == 0 && has_parts && !is_little(prose, rest);
+        if prose >= PART && (is_most_of_it || is_part) {
+            for block in beside {
+                let parts = hints[page.inside(block)].iter_mut();
+                parts.filter(|hint| **hint == Hint::Aside).for_each(|hint| *hint = Hint::None);
             }
-            at = if hint == Hint::None { at + 1 } else { blocks[at].end };
+            return;
         }
-        let is_text = |&&at: &&usize| sums[at].linked * 10 <= sums[at].bytes;
-        let prose: usize = beside.iter().filter(is_text).map(|&at| sums[at].prose).sum();
-        let has_most = sums[root].prose * 2 >= sums[0].prose;
-        let is_most = prose >= rest * 2 && has_most && (root > 0 || rest <= SHORT);
-        let is_part = root == 0 && has_parts && prose * PARTS >= rest;
-        if prose < MISNAMED || !(is_most || is_part) {
-            continue;
-        }
-        for at in beside {
-            let parts = hints[at..blocks[at].end].iter_mut();
-            parts.filter(|hint| **hint == Hint::Aside).for_each(|hint| *hint = Hint::None);
-        }
-        return;
     }
 }
 
 /// Marks what stands in for a script and repeats what the page shows elsewhere, as in pages that were saved after their scripts had run.
-fn mark_copies(blocks: &[Block], writer: &Writer, hints: &mut [Hint]) {
-    if !blocks.iter().any(|block| block.landmark == Landmark::Fallback) {
+fn mark_copies(page: &Measured<'_>, hints: &mut [Hint]) {
+    let fallbacks = page.outermost(0, |block| page.blocks[block].kind == Kind::Fallback);
+    if fallbacks.is_empty() {
         return;
     }
-    let mut fallbacks = vec![0; blocks.len()];
-    for index in 1..blocks.len() {
-        fallbacks[index] = match fallbacks[blocks[index].parent] {
-            0 if blocks[index].landmark == Landmark::Fallback => index,
-            outer => outer,
-        };
+    let mut is_fallback = vec![false; page.blocks.len()];
+    for &fallback in &fallbacks {
+        is_fallback[page.inside(fallback)].fill(true);
     }
-    let texts = || writer.segments.iter().enumerate();
-    let fallback_of = |segment: &Segment| fallbacks[segment.block];
-    let shown: HashSet<&str> = texts()
-        .filter(|(_, segment)| fallback_of(segment) == 0)
-        .map(|(index, _)| writer.text_of(index))
+    let segments = page.writer.segments.iter().enumerate();
+    let shown: HashSet<&str> = segments
+        .filter(|(_, segment)| !is_fallback[segment.block])
+        .map(|(index, _)| page.text(index))
         .collect();
-    // Bytes that are repeated, and all.
-    let mut bytes = vec![(0, 0); blocks.len()];
-    for (index, segment) in texts() {
-        let text = writer.text_of(index);
-        let (repeated, all) = &mut bytes[fallback_of(segment)];
-        *repeated += if shown.contains(text) { text.len() } else { 0 };
-        *all += text.len();
-    }
-    for index in 1..blocks.len() {
-        let (repeated, all) = bytes[fallbacks[index]];
-        if fallbacks[index] > 0 && repeated * 2 > all {
-            hints[index] = Hint::Boilerplate;
+    let repeated = page.add_up(|segment| {
+        let text = page.text(segment);
+        if shown.contains(text) { text.len() } else { 0 }
+    });
+    for fallback in fallbacks {
+        if is_half(repeated[fallback], page.sums[fallback].bytes) {
+            hints[page.inside(fallback)].fill(Hint::Boilerplate);
         }
     }
 }
 
 /// Marks blocks whose headings are all links and whose text is short, unless they are the content of the page.
-fn mark_teasers(blocks: &[Block], sums: &[Sum], prose: usize, hints: &mut [Hint]) {
-    let mut teasers = Vec::new();
-    let (mut at, mut teaser_prose) = (1, 0);
-    while at < blocks.len() {
-        let sum = sums[at];
-        let is_teaser = hints[at] == Hint::None
-            && blocks[at].kind != Kind::Heading
+fn mark_teasers(page: &Measured<'_>, prose: usize, hints: &mut [Hint]) {
+    let teasers = page.outermost(0, |block| {
+        let sum = page.sums[block];
+        hints[block] == Hint::None
+            && page.blocks[block].kind != Kind::Heading
             && sum.linked_headings > 0
             && sum.linked_headings == sum.headings
-            && sum.prose < TEASER * sum.headings
-            && sum.prose * 2 < prose;
-        if is_teaser {
-            teasers.push(at);
-            teaser_prose += sum.prose;
-        }
-        at = if is_teaser { blocks[at].end } else { at + 1 };
-    }
-    let rest = prose.saturating_sub(teaser_prose);
-    let hint = match rest {
-        rest if rest >= WITHOUT_TEASERS || teaser_prose * FEW_TEASERS < prose => Hint::Aside,
-        rest if rest > teaser_prose => Hint::Teaser,
+            && sum.prose < PART * sum.headings
+            && !is_half(sum.prose, prose)
+    });
+    let of_teasers: usize = teasers.iter().map(|&teaser| page.sums[teaser].prose).sum();
+    let hint = match prose.saturating_sub(of_teasers) {
+        rest if rest >= ARTICLE || !is_much(of_teasers, prose) => Hint::Aside,
+        rest if rest > of_teasers => Hint::Teaser,
         _ => return,
     };
     for teaser in teasers {
-        hints[teaser..blocks[teaser].end].fill(hint);
+        hints[page.inside(teaser)].fill(hint);
     }
 }

@@ -1,14 +1,13 @@
 //! What kind of page a page is: an article, a discussion, a list of other pages, or a product.
 //!
-//! The names of elements say so (`marks.rs`), or structured data. An article is read by its prose. Of a discussion all posts are content, of
-//! a list all entries, of a product what stands around its description as well.
+//! The names of elements say so (`names.txt`), or structured data. An article is read by its prose. Of a discussion all posts are content, of
+//! a list all entries; what buyers wrote does not belong to a product.
 
 use super::{
-    blocks::Block,
-    blocks::Sum,
-    boilerplate::Hint,
+    blocks::Measured,
     declared::{Declaration, Declared},
-    marks::Marks,
+    names::{Hint, Mark},
+    numbers::{SEVERAL, TEXT, is_half, is_much},
 };
 
 /// The kind of a page.
@@ -22,31 +21,30 @@ pub(super) enum PageKind {
     List,
 }
 
-/// Prose that a page has if it is more than a stub; see [`is_discussion`].
-const MUCH: usize = 1500;
-/// Headings that are links, by which a page is a list.
-const TITLES: usize = 5;
-
 impl PageKind {
-    pub(super) fn of(blocks: &[Block], sums: &[Sum], declared: &Declared) -> Self {
-        let has = |mark: u16| {
-            blocks.iter().any(|block| block.marks.has(mark) && block.hint != Hint::Boilerplate)
+    pub(super) fn of(page: &Measured<'_>, declared: &Declared) -> Self {
+        let has = |mark: Mark| {
+            let is_one = |block: usize| {
+                page.has(block, mark) && page.blocks[block].hint != Hint::Boilerplate
+            };
+            (0..page.blocks.len()).any(is_one)
         };
-        if declared.says(Declaration::Discussion) || is_discussion(blocks, sums) {
+        let is_product = declared.says(Declaration::Product);
+        let is_article = declared.says(Declaration::Article);
+        let is_website = declared.says(Declaration::Website) && !is_product;
+        if declared.says(Declaration::Discussion) || is_discussion(page) {
             Self::Discussion
-        } else if declared.says(Declaration::Product) && has(Marks::GOODS) && has(Marks::PRICE) {
+        } else if is_product && has(Mark::Goods) && has(Mark::Price) {
             Self::Product
-        } else if declared.says(Declaration::List)
-            || (has(Marks::LIST) && !declared.says(Declaration::Article))
-        {
+        } else if declared.says(Declaration::List) {
             Self::List
-        } else if !declared.says(Declaration::Article) && has(Marks::SKU) && has(Marks::PRICE) {
+        } else if is_article {
+            Self::Article
+        } else if has(Mark::List) {
+            Self::List
+        } else if has(Mark::Sku) && has(Mark::Price) {
             Self::Product
-        } else if declared.says(Declaration::Website)
-            && !declared.says(Declaration::Article)
-            && !declared.says(Declaration::Product)
-            && lists_titles(&sums[0])
-        {
+        } else if is_website && lists_titles(page) {
             Self::List
         } else {
             Self::Article
@@ -55,36 +53,31 @@ impl PageKind {
 }
 
 /// Whether the page has the titles of several others, and hardly any headings besides.
-fn lists_titles(page: &Sum) -> bool {
-    page.linked_headings >= TITLES && page.linked_headings * 2 >= page.headings
+fn lists_titles(page: &Measured<'_>) -> bool {
+    let sum = page.sums[0];
+    sum.linked_headings >= SEVERAL && is_half(sum.linked_headings, sum.headings)
 }
 
 /// Whether the page is a discussion: it is named so, and consists of comments, or of what is named so.
-fn is_discussion(blocks: &[Block], sums: &[Sum]) -> bool {
-    let mut hints = vec![Hint::None; blocks.len()];
-    let (mut most, mut comments, mut of_forum, mut end) = (0, 0, 0, 0);
-    for index in 1..blocks.len() {
-        let (inherited, own) = (hints[blocks[index].parent], blocks[index].hint);
-        hints[index] = inherited.max(own);
-        if inherited < Hint::Comments && own == Hint::Comments {
-            comments += sums[index].prose;
-        }
-        if hints[index] == Hint::None && blocks[index].marks.has(Marks::DISCUSSION) {
-            most = most.max(sums[index].prose);
-        }
-        if hints[index] == Hint::None && blocks[index].marks.has(Marks::THREAD) && index >= end {
-            of_forum += sums[index].prose;
-            end = blocks[index].end;
-        }
-    }
-    most * 3 >= sums[0].prose.max(MUCH)
-        || (most > 0 && comments * 3 >= sums[0].prose * 2)
-        || (of_forum > 0 && of_forum * 2 >= sums[0].prose)
+fn is_discussion(page: &Measured<'_>) -> bool {
+    let own = page.own_hints();
+    let prose = |is: &dyn Fn(usize) -> bool| {
+        let all = page.outermost(0, is).into_iter();
+        all.map(|block| page.sums[block].prose)
+    };
+    let is_named = |block: usize, mark| own[block] == Hint::None && page.has(block, mark);
+    let most = prose(&|block| is_named(block, Mark::Discussion)).max().unwrap_or(0);
+    let comments: usize = prose(&|block| own[block] == Hint::Comments).sum();
+    let of_forum: usize = prose(&|block| is_named(block, Mark::Thread)).sum();
+    let all = page.sums[0].prose;
+    is_much(most, all.max(TEXT))
+        || (most > 0 && is_half(comments, all))
+        || (of_forum > 0 && is_half(of_forum, all))
 }
 
 /// Whether most of the page is in an element that is named a thread, however little that is.
-pub(super) fn is_thread(blocks: &[Block], sums: &[Sum]) -> bool {
-    (1..blocks.len()).any(|index| {
-        blocks[index].marks.has(Marks::DISCUSSION) && sums[index].prose * 2 >= sums[0].prose.max(1)
-    })
+pub(super) fn is_thread(page: &Measured<'_>) -> bool {
+    let all = page.sums[0].prose.max(1);
+    let is_named = |block: usize| page.has(block, Mark::Discussion);
+    (1..page.blocks.len()).any(|block| is_named(block) && is_half(page.sums[block].prose, all))
 }

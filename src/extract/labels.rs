@@ -1,19 +1,15 @@
 //! Text beside an article that is recognised by what it says: lines that label titles of boxes, buttons and counters, and boxes that ask for
 //! consent to cookies.
 
-use std::{iter, sync::LazyLock};
+use std::{ops::RangeInclusive, sync::LazyLock};
 
 use foldhash::{HashMap, HashSet};
 
-use super::{
-    blocks::{Block, Kind, Landmark, Sum},
-    text::Writer,
-};
+use super::{blocks::Measured, names::Mark, numbers::LINE};
 
-/// Longer lines, in bytes, are no labels.
-const LONGEST: usize = 120;
-/// A date has at least these digits.
-const DIGITS_OF_DATE: usize = 5;
+/// How many digits a date has.
+const DIGITS_OF_DATE: RangeInclusive<usize> = 5..=14;
+const DIGITS_OF_YEAR: usize = 4;
 
 static LABELS: LazyLock<Labels> = LazyLock::new(|| Labels::parse(include_str!("labels.txt")));
 
@@ -22,8 +18,6 @@ static LABELS: LazyLock<Labels> = LazyLock::new(|| Labels::parse(include_str!("l
 pub(super) enum Label {
     /// What follows is beside the text.
     Section,
-    /// What follows is beside the text if it consists of links.
-    Links,
     /// What follows was written by readers.
     Comments,
     /// Nothing: the line is a button or a counter.
@@ -32,7 +26,7 @@ pub(super) enum Label {
 
 /// The label that a line is.
 pub(super) fn label_of(line: &str) -> Option<Label> {
-    if line.len() > LONGEST {
+    if line.len() > LINE {
         return None;
     }
     if is_date(line) {
@@ -56,23 +50,18 @@ fn beginning(line: &str) -> [Option<char>; 2] {
 
 /// Whether a line is a date, perhaps with a time of day.
 fn is_date(line: &str) -> bool {
-    if line.bytes().filter(u8::is_ascii_digit).count() < DIGITS_OF_DATE {
+    let digits = line.bytes().filter(u8::is_ascii_digit).count();
+    if !DIGITS_OF_DATE.contains(&digits) {
         return false;
     }
     let lower = line.to_lowercase();
-    let mut digits = 0;
-    let mut is_year = false;
-    for word in lower.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty()) {
-        if word.chars().all(|char| char.is_ascii_digit() || "年月日时時分秒".contains(char))
-        {
-            let own = word.chars().filter(char::is_ascii_digit).count();
-            is_year |= own >= 4;
-            digits += own;
-        } else if !CALENDAR.iter().any(|name| word.starts_with(name)) || word.len() > 9 {
-            return false;
-        }
-    }
-    is_year && (DIGITS_OF_DATE..=14).contains(&digits)
+    let words = || lower.split(|char: char| !char.is_alphanumeric());
+    let is_year = |word: &str| word.bytes().filter(u8::is_ascii_digit).count() >= DIGITS_OF_YEAR;
+    words().any(is_year)
+        && words().all(|word| {
+            word.chars().all(|char| char.is_ascii_digit() || "年月日时時分秒".contains(char))
+                || CALENDAR.iter().any(|name| word.starts_with(name))
+        })
 }
 
 /// How names of months, days and the like begin.
@@ -102,7 +91,6 @@ impl Labels {
                     continue;
                 }
                 "[section]" => Label::Section,
-                "[links]" => Label::Links,
                 "[comments]" => Label::Comments,
                 "[line]" => Label::Line,
                 "[consent]" => {
@@ -122,37 +110,17 @@ impl Labels {
     }
 }
 
-/// The longest text that asks for consent.
-const LONGEST_BOX: usize = 2000;
-
-/// Marks boxes that ask for consent to cookies. They stand outside of the article, and hold nothing else.
-pub(super) fn mark_consent(blocks: &mut [Block], writer: &Writer, sums: &[Sum]) {
-    for index in 0..writer.segments.len() {
-        if !asks_for_consent(writer.text_of(index)) {
-            continue;
-        }
-        let mut outermost = 0;
-        let mut block = writer.segments[index].block;
-        while block > 0
-            && sums[block].bytes <= LONGEST_BOX
-            && sums[block].bytes * 2 <= sums[0].bytes.max(LONGEST_BOX)
-            && sums[block].titles == 0
-        {
-            outermost = block;
-            block = blocks[block].parent;
-        }
-        let is_box = blocks[outermost].kind == Kind::Container && !is_in_article(blocks, outermost);
-        if outermost > 0 && is_box && sums[outermost].bytes < sums[0].bytes {
-            blocks[outermost].is_consent = true;
-        }
+/// Marks lines outside of the article that ask for consent to cookies.
+pub(super) fn mark_consent(page: &mut Measured<'_>) {
+    let is_article =
+        |block: usize| page.blocks[block].marks.has_any([Mark::Body, Mark::Article, Mark::Main]);
+    let asks = |&block: &usize| block > 0 && !page.around(block).any(is_article);
+    let lines = (0..page.segments.len()).filter(|&line| asks_for_consent(page.text(line)));
+    let blocks: Vec<usize> =
+        lines.map(|line| page.writer.segments[line].block).filter(asks).collect();
+    for block in blocks {
+        page.blocks[block].marks.set(Mark::Consent, true);
     }
-}
-
-fn is_in_article(blocks: &[Block], block: usize) -> bool {
-    iter::successors(Some(block), |&block| (block > 0).then(|| blocks[block].parent)).any(|block| {
-        blocks[block].is_body
-            || matches!(blocks[block].landmark, Landmark::Article | Landmark::Main)
-    })
 }
 
 /// Whether a line asks for consent to cookies.
@@ -176,7 +144,7 @@ mod tests {
             ("Related Articles", Label::Section),
             ("【相关阅读】", Label::Section),
             ("发表回复 (3)", Label::Comments),
-            ("Tags:", Label::Links),
+            ("Tags:", Label::Section),
             ("12 Comments", Label::Line),
             ("5 min read", Label::Line),
             ("责任编辑：张三", Label::Line),

@@ -14,18 +14,17 @@
 //! | | `text.rs` | the text being written: white space, lines, and the block of each line |
 //! | | `blocks.rs` | which elements are skipped, and which start a line and become a block; measures lines and blocks |
 //! | | `hidden.rs` | which elements are not shown, and whether the page shows nothing without its scripts |
-//! | | `boilerplate.rs` | which elements are boilerplate, by tag, role and the words of their names |
-//! | | `words.rs` | the words of names, and tables of them |
+//! | | `names.rs` | what elements are by tag, role and the words of their names |
 //! | | `declared.rs` | what structured data and meta elements say of the article |
-//! | | `marks.rs` | what names say of the kind of the page |
 //! | 5. score | `kinds.rs` | whether the page is an article, a discussion, a list or a product |
 //! | | `labels.rs` | which lines label what stands beside the text |
 //! | | `hints.rs` | which blocks stand beside the text |
+//! | | `numbers.rs` | the numbers that decide |
 //! | | `score.rs` | chooses the lines that are the body text, unless rules keep some |
 //! | 6. finish | `links.rs`, `directives.rs` | resolve the links, add the directives of the headers; [`language`] is detected |
 //!
 //! The head of `score.rs` has the algorithm and its sources. Class names and ids are judged by common words of web design
-//! (`boilerplate.txt`, `hints.txt`, `kinds.txt`), lines by common phrases (`labels.txt`), never by names or phrases of particular pages.
+//! (`names.txt`), lines by common phrases (`labels.txt`), never by names or phrases of particular pages.
 //!
 //! The thresholds and the words were tuned on one half of each of five sets, chosen by a hash of the pages' or sites' names:
 //! article-extraction-benchmark, the test pages of Mozilla's Readability, the pages of `benches/swap`, web-content-extraction-benchmark, and the
@@ -39,7 +38,6 @@ macro_rules! names {
 }
 
 mod blocks;
-mod boilerplate;
 mod charset;
 mod declared;
 mod directives;
@@ -49,13 +47,13 @@ mod hints;
 mod kinds;
 mod labels;
 mod links;
-mod marks;
+mod names;
+mod numbers;
 mod rules;
 mod score;
 mod text;
 mod tokenizer;
 mod walk;
-mod words;
 
 use serde::Serialize;
 use url::Url;

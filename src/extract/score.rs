@@ -5,512 +5,407 @@
 //! (Kohlschütter, Fankhauser and Nejdl, "Boilerplate Detection using Shallow Text Features", WSDM 2010). Then:
 //!
 //! 1. Blocks get a [`Hint`] by tag, role and names of classes, as in Readability (Arc90, Mozilla), or by a line that labels them: "related
-//!    articles". A name never decides alone: elements of one name that have a third of the page's text, outside of links, are text, and so is
-//!    what would take most of a page's prose with it. Comments on a stub, which has hardly any other prose, or on a page that is a discussion
-//!    (`kinds.rs`), are text. A box that asks for consent to cookies is boilerplate whatever else there is. Blocks whose headings are all links
-//!    are teasers of other pages. They count little, and are dropped if they are few. Not so if the page is a list of them, or has no text of
-//!    its own but parts, as a landing page. All this is in `hints.rs`.
+//!    articles". A name never decides alone: elements of one name that have a third of the page's prose are text, and so is what would take
+//!    most of a page's prose with it. Comments on a stub, which has hardly any other prose, or on a page that is a discussion (`kinds.rs`), are
+//!    text. A line that asks for consent to cookies is boilerplate whatever else there is. Blocks whose headings are all links are teasers of
+//!    other pages. They count little, and are dropped if they are few. Not so if the page is a list of them, or has no text of its own but
+//!    parts, as a landing page. All this is in `hints.rs`.
 //! 2. Prose that the page declares to be its article's, in structured data or as its description, counts as much more prose, so that a
 //!    short article is more than what stands around it.
 //! 3. One element stands for the page from here on: the one that is named the body of an article, by microdata or as post-content is. Without
 //!    one, it is the only `article`, `main`, or what the software of a forum names its thread. A body with hardly any text beside an element
 //!    with much is a note, and does not count. If the posts of a discussion are declared, by microdata or as a question with answers, and
 //!    hold a third of the prose, they and the title are its text, and the next steps are left out.
-//! 4. A page is a listing if it has hardly any prose, says that it is one, or declares itself no article and has hardly any headings that are
-//!    not links. All text of a listing except boilerplate is kept.
+//! 4. A page is a listing if it has hardly any prose, or says that it is one, or declares itself no article and has hardly any headings that
+//!    are not links. All text of a listing except boilerplate is kept.
 //! 5. The content is the innermost block with seven tenths of the prose. It grows outwards while its surroundings have the same
-//!    character. Neighbours are kept if they are prose, or facts: short texts in cells or lists of terms. One of several posts is not all of
-//!    the content, nor is a product's description: what stands between the product's name and its description belongs to it.
+//!    character. Neighbours are kept if they are prose, or facts: short texts in cells or lists
+//!    of terms. One of several posts is not all of the content, nor is a
+//!    product's description: what stands between the product's name and its description belongs to it.
 //! 6. Inside it, blocks with a hint are dropped, and so are buttons and counters. The title of a discussion belongs to its text, and what
 //!    buyers wrote does not belong to a product.
 //!
-//! If almost all of a page would be dropped it is kept whole: more text is better than none (Trafilatura: Barbaresi, ACL 2021). Every
-//! comparison is between sums over many lines, and the thresholds are far from typical values, so that a changed paragraph does not change
-//! the choice. All passes are linear in the number of blocks.
+//! If almost all of a page would be dropped it is kept whole: more text is better than none (Trafilatura: Barbaresi, ACL 2021). The
+//! thresholds are in `numbers.rs`, far from typical values, so that a changed paragraph does not change the choice. All passes are linear in the number of blocks.
 
-use std::{collections::HashMap, iter};
+use std::iter;
+
+use foldhash::HashMap;
 
 use super::{
-    blocks::{Block, Kind, Landmark},
-    blocks::{Sum, own_prose, sum_by_block},
-    boilerplate::Hint,
+    blocks::{Block, Kind, Measured, Sum},
     declared::Declared,
-    hints::{self, Judged, named_body, only_one},
+    hints::{self, named_body},
     kinds::{PageKind, is_thread},
     labels::{Label, label_of},
-    marks::Marks,
-    text::{Segment, Writer},
+    names::{Hint, Mark},
+    numbers::{
+        ARTICLE, FEW, LEAST, LINE, NEAR, NOTE, POST, SENTENCE, SEVERAL, SHORT, is_half, is_little,
+        is_most, is_much, is_nearly_all,
+    },
+    text::Writer,
 };
-
-/// Body text of fewer bytes may be a remnant ...
-const REMNANT: usize = 100;
-/// ... if the page has this many times as much. Its markup is then misleading, and everything is kept.
-const REMNANT_RATIO: usize = 20;
-/// A page with less prose is a listing; with less than the second figure, if prose is less than half of its text.
-const LISTING: usize = 140;
-const SHORT_LISTING: usize = 250;
-/// However much prose it has, a page is a listing if prose is less than a fifth of its text.
-const LISTING_RATIO: usize = 5;
-/// Prose around the content that makes the content grow, and prose of a neighbour that is kept.
-const AROUND: usize = 200;
-const NEIGHBOUR: usize = 200;
-/// How many levels outwards a neighbour may be that is short compared with the content.
-const NEAR: usize = 2;
-/// Text outside of links and headings that makes a block a post of a thread or list.
-const LEAST_POST: usize = 30;
-/// A line of a post that recurs has fewer bytes than this, one of an element that never holds a sentence fewer than the second figure.
-const FIELD: usize = 100;
-const SHORT_FIELD: usize = 60;
-/// So often what is no text recurs in a discussion.
-const FIELDS: usize = 3;
-/// Prose that may be all that readers wrote, besides what recurs.
-const LEAST_REST: usize = 60;
-/// A named body with less prose than this is not the article if another element has as much as the second figure.
-const EMPTY_BODY: usize = 300;
-const OTHER_TEXT: usize = 1500;
 
 /// Returns for each segment whether it belongs to the body text.
 pub(super) fn choose(blocks: Vec<Block>, writer: &Writer, declared: &Declared) -> Vec<bool> {
     let labels: Vec<Option<Label>> =
         (0..writer.segments.len()).map(|index| label_of(writer.text_of(index))).collect();
-    let (blocks, judged) = hints::judge(blocks, writer, declared, &labels);
-    let Judged { segments, weighed, hints, kind } = judged;
-    let sums_of = |segments: &[Sum]| sum_by_block(&blocks, writer, |index, _| segments[index]);
-    let raw = sums_of(&segments);
-    let shown_of = |index: usize, segment: &Segment| {
-        if hints[segment.block] <= Hint::Teaser { segments[index] } else { Sum::default() }
-    };
-    let named = named_in(kind, &blocks, &hints, &raw, &sum_by_block(&blocks, writer, shown_of));
+    let mut page = Measured::new(blocks, writer);
+    let (kind, hints, weighed) = hints::judge(&mut page, declared, &labels);
+    let mut page = Judged { page, hints, kind, plain: Vec::new(), weights: Vec::new() };
+    let named = page.named();
     // In a named body, what is declared may be the first lines only.
-    let segments = if named.is_some() { segments } else { weighed };
-    let sums = sums_of(&segments);
-    let page = Measured { blocks: &blocks, writer, segments: &segments, hints: &hints, kind };
-    let shown: Vec<bool> =
-        writer.segments.iter().map(|segment| hints[segment.block] != Hint::Boilerplate).collect();
-    let shown_bytes = page.bytes(&shown);
-    let consent: usize = (1..blocks.len())
-        .filter(|&block| blocks[block].is_consent)
-        .map(|block| sums[block].bytes)
-        .sum();
-    if is_remnant(shown_bytes, sums[0].bytes.saturating_sub(consent)) {
-        return vec![true; segments.len()];
+    if named.is_none() {
+        page.page = weighed;
     }
-    let weights = page.weights();
-    let plain = page.plain();
-    let root = named.or_else(|| page.main(&weights)).unwrap_or_else(|| match kind {
-        PageKind::Discussion => page.thread(),
-        _ => 0,
-    });
-    if kind == PageKind::Discussion
-        && let Some(mut posts) = page.posts(&weights, declared)
-    {
-        page.drop_fields(&mut posts);
-        return posts;
-    }
-    let mut keeps = if !page.is_listing(weights[root], plain[root].bytes) {
-        page.content(root, &sums, &plain, &weights)
-    } else if root > 0 {
-        page.all_of(root)
-    } else {
-        return shown;
-    };
-    page.drop_labels(&labels, &mut keeps);
-    if kind == PageKind::Discussion || kind == PageKind::Article && is_thread(&blocks, &sums) {
-        page.drop_fields(&mut keeps);
-        if let Some(title) = page.title(declared) {
-            keeps[title] = true;
+    page.plain = page.page.shown(&page.hints, Hint::None);
+    page.weights = page.page.add_up(|segment| {
+        let prose = page.page.segments[segment].prose;
+        match page.hints[writer.segments[segment].block] {
+            Hint::None => prose,
+            Hint::Boilerplate => 0,
+            _ => prose / FEW,
         }
-    }
-    let kept = page.bytes(&keeps);
-    // A named body may hold nothing but what stands beside a text.
-    if kept == 0 || (named.is_none() && is_remnant(kept, shown_bytes)) { shown } else { keeps }
+    });
+    page.choose(named, &labels, declared)
 }
 
-/// The block that is named the body of the article, unless the page is a list, or a discussion that has its posts elsewhere.
-fn named_in(
+/// A page with what its blocks are.
+struct Judged<'a> {
+    page: Measured<'a>,
+    hints: Vec<Hint>,
     kind: PageKind,
-    blocks: &[Block],
-    hints: &[Hint],
-    sums: &[Sum],
-    shown: &[Sum],
-) -> Option<usize> {
-    let body = named_body(blocks, hints, sums, shown)
-        .filter(|&body| !is_beside_text(blocks, hints, shown, body));
-    match kind {
-        PageKind::List => None,
-        PageKind::Discussion => body.filter(|&body| {
-            !has_comments_around(blocks, hints, sums, body) && !is_beside_posts(blocks, sums, body)
-        }),
-        _ => body,
+    /// The content of each block without blocks that have a hint.
+    plain: Vec<Sum>,
+    /// The prose of each block, weighted by hints.
+    weights: Vec<usize>,
+}
+
+impl Judged<'_> {
+    fn choose(
+        &self,
+        named: Option<usize>,
+        labels: &[Option<Label>],
+        declared: &Declared,
+    ) -> Vec<bool> {
+        let shown = self.segments(&self.kept(0, |block| self.hints[block] != Hint::Boilerplate));
+        if self.bytes(&shown) == 0 {
+            return vec![true; shown.len()];
+        }
+        let root = named.or_else(|| self.main()).unwrap_or_else(|| match self.kind {
+            PageKind::Discussion => self.thread(),
+            _ => 0,
+        });
+        if self.kind == PageKind::Discussion
+            && let Some(mut posts) = self.posts(declared)
+        {
+            self.drop_fields(&mut posts);
+            return posts;
+        }
+        let mut keeps = if !self.is_listing(root) {
+            self.segments(&self.content(root))
+        } else if root > 0 {
+            self.segments(&self.kept(root, |block| self.hints[block] <= Hint::Teaser))
+        } else {
+            return shown;
+        };
+        self.drop_labels(labels, &mut keeps);
+        if self.kind == PageKind::Discussion
+            || (self.kind == PageKind::Article && is_thread(&self.page))
+        {
+            self.drop_fields(&mut keeps);
+            self.add_title(declared, &mut keeps);
+        }
+        let (bytes, all) = (self.bytes(&keeps), self.bytes(&shown));
+        let is_lost = bytes < LINE && is_nearly_all(all.saturating_sub(bytes), all);
+        if bytes == 0 || (is_lost && named.is_none()) { shown } else { keeps }
     }
-}
 
-/// Whether a block is a note on the article: it has little text, and another element much.
-fn is_beside_text(blocks: &[Block], hints: &[Hint], sums: &[Sum], body: usize) -> bool {
-    if sums[body].prose >= EMPTY_BODY || sums[0].prose < OTHER_TEXT {
-        return false;
+    /// The block that is named the body of the article, unless it is a note on it, or the page is a list, or a discussion that has its posts
+    /// elsewhere.
+    fn named(&self) -> Option<usize> {
+        let page = &self.page;
+        let body = named_body(page, &self.hints).filter(|_| self.kind != PageKind::List)?;
+        let prose = page.sums[body].prose;
+        let is_note =
+            prose < NOTE && page.has_text(&self.hints, |prose| prose >= ARTICLE, Some(body));
+        let is_of_readers = |block: usize| {
+            let is_so =
+                page.blocks[block].hint == Hint::Comments || page.has(block, Mark::Discussion);
+            is_so && self.hints[block] == Hint::None && !page.inside(block).contains(&body)
+        };
+        let comments = || -> usize {
+            let around = page.outermost(0, |block| block == body || is_of_readers(block));
+            around.into_iter().filter(|&at| at != body).map(|at| page.sums[at].prose).sum()
+        };
+        let is_post = |&block: &usize| page.has(block, Mark::Post) && page.sums[block].bytes > 0;
+        let has_posts_apart = || {
+            let mut posts = (1..page.blocks.len()).filter(is_post).peekable();
+            posts.peek().is_some() && posts.all(|post| page.are_apart(post, body))
+        };
+        let is_elsewhere =
+            self.kind == PageKind::Discussion && (comments() > prose || has_posts_apart());
+        (!is_note && !is_elsewhere).then_some(body)
     }
-    let own = own_prose(blocks, sums);
-    (1..blocks.len()).any(|block| {
-        let is_inside = (body..blocks[body].end).contains(&block);
-        let is_text = hints[block] == Hint::None && sums[block].linked * 4 <= sums[block].bytes;
-        !is_inside && is_text && own[block] >= OTHER_TEXT
-    })
-}
 
-/// Whether readers wrote more around a block than it has.
-fn has_comments_around(blocks: &[Block], hints: &[Hint], sums: &[Sum], body: usize) -> bool {
-    let is_of_readers =
-        |block: &Block| block.hint == Hint::Comments || block.marks.has(Marks::DISCUSSION);
-    let (mut at, mut comments) = (1, 0);
-    while at < blocks.len() {
-        let holds_body = (at..blocks[at].end).contains(&body);
-        let are_comments = is_of_readers(&blocks[at]) && hints[at] == Hint::None && !holds_body;
-        comments += if are_comments { sums[at].prose } else { 0 };
-        at = if are_comments || at == body { blocks[at].end } else { at + 1 };
+    /// The segments in blocks that are kept.
+    fn segments(&self, keeps: &[bool]) -> Vec<bool> {
+        self.page.writer.segments.iter().map(|segment| keeps[segment.block]).collect()
     }
-    comments > sums[body].prose
-}
 
-/// Whether posts are declared, and none of them is in a block: it may be the form for a reply.
-fn is_beside_posts(blocks: &[Block], sums: &[Sum], body: usize) -> bool {
-    let is_post = |&block: &usize| blocks[block].marks.has(Marks::POST) && sums[block].bytes > 0;
-    let is_apart = |post: usize| post >= blocks[body].end || blocks[post].end <= body;
-    let mut posts = (1..blocks.len()).filter(is_post).peekable();
-    posts.peek().is_some() && posts.all(is_apart)
-}
-
-/// Whether so little is kept that the choice must be wrong.
-fn is_remnant(kept: usize, of: usize) -> bool {
-    kept < REMNANT && kept * REMNANT_RATIO < of
-}
-
-/// A page with its measurements.
-struct Measured<'a> {
-    blocks: &'a [Block],
-    writer: &'a Writer,
-    segments: &'a [Sum],
-    hints: &'a [Hint],
-    kind: PageKind,
-}
-
-impl Measured<'_> {
     /// The bytes of the segments that are kept.
     fn bytes(&self, keeps: &[bool]) -> usize {
-        let kept = self.segments.iter().zip(keeps).filter(|&(_, &keeps)| keeps);
+        let kept = self.page.segments.iter().zip(keeps).filter(|&(_, &keeps)| keeps);
         kept.map(|(sum, _)| sum.bytes).sum()
     }
 
-    /// The prose of each block, weighted by hints.
-    fn weights(&self) -> Vec<usize> {
-        sum_by_block(self.blocks, self.writer, |index, segment| {
-            let prose = self.segments[index].prose;
-            match self.hints[segment.block] {
-                Hint::None => prose,
-                Hint::Aside | Hint::Teaser => prose / 5,
-                Hint::Comments => prose / 10,
-                Hint::Boilerplate => 0,
-            }
-        })
-    }
-
-    /// The content of each block without blocks that have a hint.
-    fn plain(&self) -> Vec<Sum> {
-        sum_by_block(self.blocks, self.writer, |index, segment| {
-            let is_plain = self.hints[segment.block] == Hint::None;
-            if is_plain { self.segments[index] } else { Sum::default() }
-        })
-    }
-
-    /// Whether the page is a listing, given its prose and text.
-    fn is_listing(&self, weight: usize, bytes: usize) -> bool {
-        let has_entries = !matches!(self.kind, PageKind::Discussion | PageKind::Product);
-        self.kind == PageKind::List
-            || has_entries
-                && (weight < LISTING
-                    || weight * LISTING_RATIO < bytes
-                    || (weight < SHORT_LISTING && weight * 2 < bytes))
+    /// Whether a block is a list, in which there is hardly any prose.
+    fn is_listing(&self, root: usize) -> bool {
+        let (weight, bytes) = (self.weights[root], self.plain[root].bytes);
+        let is_weak = weight < LEAST
+            || is_little(weight, bytes)
+            || (weight < SHORT && !is_half(weight, bytes));
+        self.kind == PageKind::List || (self.kind == PageKind::Article && is_weak)
     }
 
     /// The block that the page says is its main content, or its only article, if it has most of the prose.
-    fn main(&self, weights: &[usize]) -> Option<usize> {
-        let only = |landmark: Landmark| only_one(self.blocks, self.hints, landmark);
-        let has_most = |&block: &usize| weights[block] * 2 >= weights[0];
-        let article = only(Landmark::Article).filter(has_most);
-        article.or_else(|| only(Landmark::Main).filter(has_most))
+    fn main(&self) -> Option<usize> {
+        let only = |mark: Mark| {
+            let block = self.page.only_one(|block| self.hints[block], mark)?;
+            is_half(self.weights[block], self.weights[0]).then_some(block)
+        };
+        only(Mark::Article).or_else(|| only(Mark::Main))
     }
 
     /// The innermost block with all that the software of a forum names so, and with nothing named so around it.
     fn thread(&self) -> usize {
         let (mut first, mut last) = (None, 0);
-        for block in (1..self.blocks.len()).rev() {
-            let is_named =
-                self.blocks[block].marks.has(Marks::THREAD) && self.hints[block] == Hint::None;
-            if is_named && first.is_none_or(|next| next >= self.blocks[block].end) {
+        for block in (1..self.page.blocks.len()).rev() {
+            let is_named = self.page.has(block, Mark::Thread) && self.hints[block] == Hint::None;
+            if is_named && first.is_none_or(|next| next >= self.page.blocks[block].end) {
                 last = last.max(block);
                 first = Some(block);
             }
         }
-        first.map_or(0, |first| self.around(first, last))
+        let holds_all = |&block: &usize| self.page.inside(block).contains(&last);
+        first.and_then(|first| self.page.around(first).find(holds_all)).unwrap_or(0)
     }
 
-    /// The innermost block with both blocks.
-    fn around(&self, first: usize, last: usize) -> usize {
-        let mut block = first;
-        while block > 0 && last >= self.blocks[block].end {
-            block = self.blocks[block].parent;
-        }
-        block
-    }
-
-    /// The segment that is the page's title: a heading.
-    fn title(&self, declared: &Declared) -> Option<usize> {
+    /// Adds the segment that is the page's title: a heading.
+    fn add_title(&self, declared: &Declared, keeps: &mut [bool]) {
         let is_title = |&index: &usize| {
-            let block = self.writer.segments[index].block;
-            self.blocks[block].kind == Kind::Heading
-                && self.hints[block] == Hint::None
-                && declared.is_title(self.writer.text_of(index))
+            self.page.kind(index) == Kind::Heading
+                && self.hints[self.page.writer.segments[index].block] == Hint::None
+                && declared.is_title(self.page.text(index))
         };
-        let titles = (0..self.segments.len()).filter(is_title);
-        titles.rev().max_by_key(|&index| self.segments[index].bytes)
+        let titles = (0..keeps.len()).filter(is_title);
+        if let Some(title) = titles.rev().max_by_key(|&index| self.page.segments[index].bytes) {
+            keeps[title] = true;
+        }
     }
 
     /// For each segment whether it is the title of a discussion or in one of its posts, if the page declares them.
-    fn posts(&self, weights: &[usize], declared: &Declared) -> Option<Vec<bool>> {
-        let mut is_post = vec![false; self.blocks.len()];
-        for index in 1..self.blocks.len() {
-            let block = self.blocks[index];
-            is_post[index] = is_post[block.parent] || block.marks.has(Marks::POST);
+    fn posts(&self, declared: &Declared) -> Option<Vec<bool>> {
+        let page = &self.page;
+        let mut is_post = vec![false; page.blocks.len()];
+        for post in page.outermost(0, |block| page.has(block, Mark::Post)) {
+            is_post[page.inside(post)].fill(true);
         }
-        let found = declared.find_posts(self.writer);
-        let own = sum_by_block(self.blocks, self.writer, |index, segment| {
-            let is_declared = is_post[segment.block]
+        let found = declared.find_posts(page.writer);
+        let own = page.add_up(|index| {
+            let is_declared = is_post[page.writer.segments[index].block]
                 || found.as_ref().is_some_and(|found| found.pieces[index] > 0);
-            if is_declared { self.segments[index] } else { Sum::default() }
+            if is_declared { page.segments[index] } else { Sum::default() }
         });
         // Some pages declare only the first one.
-        if own[0].bytes < LEAST_POST || own[0].prose * 3 < weights[0] {
+        if own[0].bytes < POST || !is_much(own[0].prose, self.weights[0]) {
             return None;
         }
-        let all = sum_by_block(self.blocks, self.writer, |index, _| self.segments[index]);
-        let (mut keeps, mut at) = (vec![false; self.blocks.len()], 0);
-        while at < self.blocks.len() {
-            if own[at].bytes * 10 >= all[at].bytes * 9 && all[at].bytes > 0 {
-                self.keep(at, &mut keeps, |block| self.hints[block] != Hint::Boilerplate);
-                at = self.blocks[at].end;
-            } else {
-                at += 1;
-            }
+        let mut keeps = vec![false; page.blocks.len()];
+        let is_all = |block: usize| {
+            own[block].bytes > 0 && is_nearly_all(own[block].bytes, page.sums[block].bytes)
+        };
+        for post in page.outermost(0, is_all) {
+            self.keep(post, &mut keeps, |block| self.hints[block] != Hint::Boilerplate);
         }
-        let mut shown: Vec<bool> =
-            self.writer.segments.iter().map(|segment| keeps[segment.block]).collect();
-        if let Some(title) = self.title(declared) {
-            shown[title] = true;
-        }
-        Some(shown)
+        let mut keeps = self.segments(&keeps);
+        self.add_title(declared, &mut keeps);
+        Some(keeps)
     }
 
-    /// For each segment whether it is in this block, and neither boilerplate nor beside the text.
-    fn all_of(&self, root: usize) -> Vec<bool> {
-        let mut keeps = vec![false; self.blocks.len()];
-        self.keep(root, &mut keeps, |block| matches!(self.hints[block], Hint::None | Hint::Teaser));
-        self.writer.segments.iter().map(|segment| keeps[segment.block]).collect()
-    }
-
-    /// Steps 4 and 5: for each segment whether it is part of the content.
-    fn content(&self, root: usize, sums: &[Sum], plain: &[Sum], weights: &[usize]) -> Vec<bool> {
+    /// Steps 4 and 5: for each block whether it is part of the content.
+    fn content(&self, root: usize) -> Vec<bool> {
+        let mut path = self.path(root);
         if self.kind == PageKind::Product {
-            return self.goods(root, sums, plain, weights);
+            return self.goods(&path);
         }
-        let mut path = self.path(root, plain, weights);
-        let core = grow(&mut path, plain);
+        let core = self.page.inside(self.grow(&mut path));
         let content = path[path.len() - 1];
-        let is_in_core = |block: usize| (core..self.blocks[core].end).contains(&block);
-        let mut keeps = vec![false; self.blocks.len()];
-        self.keep(content, &mut keeps, |block| match self.hints[block] {
-            Hint::None => true,
-            Hint::Teaser => is_in_core(block),
-            _ => false,
+        let mut keeps = self.kept(content, |block| {
+            let hint = self.hints[block];
+            hint == Hint::None || (hint == Hint::Teaser && core.contains(&block))
         });
         for (distance, around) in path.windows(2).rev().enumerate() {
             for block in self.children(around[0]).filter(|&block| block != around[1]) {
-                let is_weighty = weights[block] * 10 > weights[content] * 3
-                    || (distance < NEAR && weights[block] > NEIGHBOUR);
-                let belongs = (is_weighty && is_prose(&sums[block])) || are_facts(&sums[block]);
-                if belongs && self.hints[block] == Hint::None {
+                let sum = self.page.sums[block];
+                let is_text = distance < NEAR
+                    && self.weights[block] >= SHORT
+                    && sum.is_free()
+                    && is_half(sum.prose, sum.bytes);
+                if (is_text || are_facts(&sum)) && self.hints[block] == Hint::None {
                     self.keep(block, &mut keeps, |block| self.hints[block] == Hint::None);
                 }
             }
         }
-        self.writer.segments.iter().map(|segment| keeps[segment.block]).collect()
+        keeps
     }
 
     /// The blocks from the page down to the innermost container with most of the prose.
-    fn path(&self, root: usize, plain: &[Sum], weights: &[usize]) -> Vec<usize> {
+    fn path(&self, root: usize) -> Vec<usize> {
         let mut path = vec![root];
-        let heaviest = |block| self.children(block).max_by_key(|&child| weights[child]);
+        let heaviest = |block| self.children(block).max_by_key(|&child| self.weights[child]);
         while let Some(child) = heaviest(path[path.len() - 1])
-            && weights[child] * 10 >= weights[root] * 7
-            && !self.has_others(child, plain)
+            && is_most(self.weights[child], self.weights[root])
+            && !self.has_others(child)
         {
             path.push(child);
         }
-        let may_be_content =
-            |block: &usize| matches!(self.blocks[*block].kind, Kind::Container | Kind::Cell);
-        while path.len() > 1 && !path.last().is_some_and(may_be_content) {
+        while path.len() > 1 && !self.page.blocks[path[path.len() - 1]].kind.may_hold_text() {
             path.pop();
         }
         path
     }
 
-    /// For each segment whether it is about a product: from its name on all that stands around its description and is not links.
-    fn goods(&self, root: usize, sums: &[Sum], plain: &[Sum], weights: &[usize]) -> Vec<bool> {
-        let path = self.path(root, plain, weights);
-        let is_name = |&block: &usize| {
-            let sum = plain[block];
-            self.hints[block] == Hint::None
-                && (self.blocks[block].kind == Kind::Heading || self.blocks[block].marks.is_goods())
-                && sum.bytes > sum.linked * 2
-        };
+    /// The blocks that are about a product: from its name on all that stands around its description and is not links.
+    fn goods(&self, path: &[usize]) -> Vec<bool> {
         let core = path[path.len() - 1];
-        let name = (1..self.blocks.len()).find(is_name).filter(|&name| name < core).unwrap_or(core);
-        let holds_name = |&block: &usize| (block..self.blocks[block].end).contains(&name);
-        let around = path.into_iter().rfind(holds_name).unwrap_or(root);
-        let mut keeps = vec![false; self.blocks.len()];
-        self.keep(around, &mut keeps, |block| {
-            let is_before = self.blocks[block].end <= name;
-            let sum = sums[block];
-            !is_before && self.hints[block] <= Hint::Teaser && sum.linked * 2 <= sum.bytes
-        });
-        let kept = |segment: &Segment| {
-            keeps[segment.block] && (segment.block >= name || segment.block == around)
+        let is_name = |&block: &usize| {
+            let is_so =
+                self.page.blocks[block].kind == Kind::Heading || self.page.has(block, Mark::Goods);
+            is_so && self.hints[block] == Hint::None && !self.plain[block].is_linked()
         };
-        self.writer.segments.iter().map(kept).collect()
+        let name = (1..core).find(is_name).unwrap_or(core);
+        let holds_name = |&&block: &&usize| self.page.inside(block).contains(&name);
+        let around = path.iter().rfind(holds_name).copied().unwrap_or(path[0]);
+        self.kept(around, |block| {
+            self.page.blocks[block].end > name
+                && self.hints[block] <= Hint::Teaser
+                && !self.page.sums[block].is_linked()
+        })
     }
 
-    /// Whether a block is one of several posts: of a thread, or of a list whose posts all have a linked title.
-    fn has_others(&self, post: usize, plain: &[Sum]) -> bool {
-        let parent = self.blocks[post].parent;
-        let is_post = |block: usize| {
-            let sum = plain[block];
-            self.hints[block] == Hint::None
-                && sum.bytes - sum.linked - sum.titles >= LEAST_POST
-                && (self.kind == PageKind::Discussion
-                    || (sum.headings > 0 && sum.linked_headings > 0))
-        };
-        let is_alike = |&block: &usize| {
-            block != post && self.blocks[block].shape == self.blocks[post].shape && is_post(block)
-        };
-        self.blocks[post].shape != 0
+    /// Shortens the path while the surroundings of its last block are prose as well, almost without links. Returns the innermost block with
+    /// all of that prose.
+    fn grow(&self, path: &mut Vec<usize>) -> usize {
+        let mut core = path[path.len() - 1];
+        while let [.., around, content] = path[..] {
+            let (inner, outer) = (self.plain[content], self.plain[around]);
+            let (bytes, prose) = (outer.bytes - inner.bytes, outer.prose - inner.prose);
+            let is_similar = (prose >= SHORT || !is_little(prose, inner.prose))
+                && is_half(prose, bytes - (outer.titles - inner.titles))
+                && (outer.linked - inner.linked) * FEW <= bytes;
+            if bytes > 0 && !is_similar {
+                break;
+            }
+            core = if bytes > 0 { around } else { core };
+            path.pop();
+        }
+        core
+    }
+
+    /// Whether a block is one of several posts of a thread.
+    fn has_others(&self, post: usize) -> bool {
+        let blocks = &self.page.blocks;
+        let is_post =
+            |block: usize| self.hints[block] == Hint::None && self.plain[block].other() >= POST;
+        self.kind == PageKind::Discussion
+            && blocks[post].shape != 0
             && is_post(post)
-            && self.children(parent).any(|block| is_alike(&block))
+            && self.children(blocks[post].parent).any(|block| {
+                block != post && blocks[block].shape == blocks[post].shape && is_post(block)
+            })
+    }
+
+    /// For each block whether it is a block that is kept, or in it and wanted, and so are the blocks around it.
+    fn kept(&self, block: usize, wants: impl Fn(usize) -> bool) -> Vec<bool> {
+        let mut keeps = vec![false; self.page.blocks.len()];
+        self.keep(block, &mut keeps, wants);
+        keeps
     }
 
     /// Keeps a block and the blocks in it, except those that are not wanted and their content.
     fn keep(&self, block: usize, keeps: &mut [bool], wants: impl Fn(usize) -> bool) {
         let mut at = block;
-        while at < self.blocks[block].end {
+        while at < self.page.blocks[block].end {
             keeps[at] = at == block || wants(at);
-            at = if keeps[at] { at + 1 } else { self.blocks[at].end };
+            at = if keeps[at] { at + 1 } else { self.page.blocks[at].end };
         }
     }
 
     /// Drops buttons and counters.
     fn drop_labels(&self, labels: &[Option<Label>], keeps: &mut [bool]) {
         for (index, keep) in keeps.iter_mut().enumerate() {
-            let kind = self.blocks[self.writer.segments[index].block].kind;
             *keep &= labels[index] != Some(Label::Line)
-                || !matches!(kind, Kind::Container | Kind::Paragraph);
+                || !matches!(
+                    self.page.kind(index),
+                    Kind::Container | Kind::Fallback | Kind::Paragraph
+                );
         }
     }
 
     /// Drops what every post of a discussion has beside its text: buttons, counters, who wrote it and when. It is a short line that
     /// recurs, or of an element whose lines are all short, and is no sentence.
     fn drop_fields(&self, keeps: &mut [bool]) {
-        let is_line = |&index: &usize| {
-            let segment = self.writer.segments[index];
-            keeps[index]
-                && !matches!(self.blocks[segment.block].kind, Kind::Preformatted | Kind::Cell)
-                && self.segments[index].bytes < FIELD
-                && self.segments[index].prose * 2 < self.segments[index].bytes
+        let is_short = |index: usize| {
+            let sum = self.page.segments[index];
+            sum.bytes < LINE && !is_half(sum.prose, sum.bytes)
         };
-        let mut lines: HashMap<String, usize> = HashMap::new();
-        let mut fields: HashMap<u32, (usize, bool)> = HashMap::new();
-        for (index, &is_kept) in keeps.iter().enumerate() {
-            let block = self.blocks[self.writer.segments[index].block];
-            if is_kept && block.shape != 0 {
-                let (count, is_field) = fields.entry(block.shape).or_insert((0, true));
-                *count += 1;
-                let sum = self.segments[index];
-                *is_field &= sum.bytes < SHORT_FIELD && sum.prose * 2 < sum.bytes;
-            }
-            if is_line(&index) {
-                *lines.entry(letters(self.writer.text_of(index))).or_default() += 1;
+        let shape = |index: usize| self.page.blocks[self.page.writer.segments[index].block].shape;
+        let mut lines: HashMap<String, usize> = HashMap::default();
+        let mut fields: HashMap<u32, (usize, bool)> = HashMap::default();
+        for index in (0..keeps.len()).filter(|&index| keeps[index]) {
+            let (count, is_field) = fields.entry(shape(index)).or_insert((0, true));
+            *count += 1;
+            *is_field &= is_short(index);
+            if is_short(index) {
+                *lines.entry(letters(self.page.text(index))).or_default() += 1;
             }
         }
-        let is_field = |index: &usize| {
-            let shape = self.blocks[self.writer.segments[*index].block].shape;
-            let of_field =
-                fields.get(&shape).is_some_and(|&(count, is_field)| count >= FIELDS && is_field);
-            let recurs = lines[&letters(self.writer.text_of(*index))] >= FIELDS;
-            of_field || recurs
+        let recurs = |index: usize| {
+            let (count, is_field) = fields[&shape(index)];
+            let of_field = shape(index) != 0 && is_field && count >= SEVERAL;
+            of_field || lines[&letters(self.page.text(index))] >= SEVERAL
         };
         let mut rest = keeps.to_vec();
-        for index in (0..keeps.len()).filter(is_line).filter(is_field) {
-            rest[index] = false;
+        for index in (0..keeps.len()).filter(|&index| keeps[index] && is_short(index)) {
+            let is_of_text = matches!(self.page.kind(index), Kind::Preformatted | Kind::Cell);
+            rest[index] = is_of_text || !recurs(index);
         }
-        let prose: usize = (0..rest.len())
-            .filter(|&index| rest[index])
-            .map(|index| self.segments[index].prose)
-            .sum();
+        let kept = (0..rest.len()).filter(|&index| rest[index]);
+        let prose: usize = kept.map(|index| self.page.segments[index].prose).sum();
         let bytes = self.bytes(&rest);
         // Posts of a word or two look the same, unless what is left is text.
-        if bytes * 3 >= self.bytes(keeps) || (prose >= LEAST_REST && prose * 4 >= bytes * 3) {
+        if is_much(bytes, self.bytes(keeps)) || (prose >= SENTENCE && is_most(prose, bytes)) {
             keeps.copy_from_slice(&rest);
         }
     }
 
     /// The blocks directly in a block.
     fn children(&self, block: usize) -> impl Iterator<Item = usize> {
-        let end = self.blocks[block].end;
+        let end = self.page.blocks[block].end;
         let first = Some(block + 1).filter(|&child| child < end);
         iter::successors(first, move |&child| {
-            Some(self.blocks[child].end).filter(|&next| next < end)
+            Some(self.page.blocks[child].end).filter(|&next| next < end)
         })
     }
 }
 
-fn is_prose(sum: &Sum) -> bool {
-    sum.linked * 4 < sum.bytes && sum.prose * 2 > sum.bytes
-}
-
 /// Whether most of a block is facts, and hardly any of it links.
 fn are_facts(sum: &Sum) -> bool {
-    sum.facts > 0 && sum.facts * 2 >= sum.bytes - sum.titles && sum.linked * 5 <= sum.bytes
+    sum.facts > 0 && is_half(sum.facts, sum.bytes - sum.titles) && sum.is_free()
 }
 
 /// The letters of a line.
 fn letters(line: &str) -> String {
     line.chars().filter(|char| char.is_alphabetic()).collect()
-}
-
-/// Shortens the path while the surroundings of its last block are prose as well, almost without links. Returns the innermost block with
-/// all of that prose, which is the last one or inside it.
-fn grow(path: &mut Vec<usize>, plain: &[Sum]) -> usize {
-    let mut core = path[path.len() - 1];
-    while let [.., around, content] = path[..] {
-        let rest = |of: fn(&Sum) -> usize| of(&plain[around]) - of(&plain[content]);
-        let (bytes, prose) = (rest(|sum| sum.bytes), rest(|sum| sum.prose));
-        let is_similar = (prose >= AROUND || prose * 4 >= plain[content].prose)
-            && prose * 2 >= bytes - rest(|sum| sum.titles)
-            && rest(|sum| sum.linked) * 5 <= bytes;
-        if bytes > 0 && !is_similar {
-            break;
-        }
-        if bytes > 0 {
-            core = around;
-        }
-        path.pop();
-    }
-    core
 }

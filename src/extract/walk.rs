@@ -5,16 +5,15 @@ use html5ever::local_name;
 use scraper::{ElementRef, Html, Node, node::Element};
 
 use super::{
-    blocks::{Blocks, Flow, Kind, shows_prose},
-    boilerplate::{self, Hint, KnownNames},
+    blocks::{Blocks, Kind, shows_prose},
     declared::{Declared, is_json, is_page_data},
     directives::{Directives, is_agent},
     hidden,
     links::{RawLink, refresh_target},
+    names::{Hint, KnownNames, Mark, attribute, is_content},
     rules::Selection,
     score,
     text::{Gap, Writer, tidy},
-    words::attribute,
 };
 use crate::page::Outline;
 
@@ -217,8 +216,8 @@ impl<'a> Walk<'a, '_> {
             self.declared.is_of_type(name);
         }
         let is_revealed = self.revealed.contains(&node.id());
-        let flow = self.flow_of(node);
-        if flow == Flow::Skipped {
+        let kind = self.kind_of(node);
+        if kind == Kind::Skipped {
             if element.name.local == local_name!("textarea") && self.muted.is_none() {
                 self.hid(node.text().map(str::len).sum(), node.id());
             }
@@ -229,27 +228,26 @@ impl<'a> Walk<'a, '_> {
             }
             return false;
         }
-        if flow == Flow::Inline && follows_line(node) {
+        if kind == Kind::Inline && follows_line(node) {
             self.writer.gap(Gap::Line);
         }
-        self.writer.gap(flow.gap());
-        self.in_content += usize::from(boilerplate::is_content(element));
-        self.in_pre += usize::from(is_preformatted(element));
+        self.writer.gap(kind.gap());
+        self.in_content += usize::from(is_content(element));
+        self.in_pre += usize::from(kind == Kind::Preformatted);
         let is_kept = self.selection.keep.contains(&node.id());
         self.in_kept += usize::from(is_kept);
         if self.muted.is_none() {
-            let names = self.names.of(element);
-            let is_boilerplate = boilerplate::is_boilerplate(element, names, self.in_content > 0);
+            let marks = self.names.judge(element, self.in_content > 0);
             let is_hidden = !is_revealed && hidden::is_hidden(node);
             let is_ignored = is_hidden
-                || (flow == Flow::Control && !self.is_text(node))
-                || (is_boilerplate && flow == Flow::Inline);
+                || (kind == Kind::Control && !self.is_text(node))
+                || (marks.has(Mark::Boilerplate) && kind == Kind::Inline);
             let may_be_shown = !matches!(element.name.local, names!("dialog" "noscript"));
             self.hidden = (is_hidden && may_be_shown).then_some(0);
             if (is_ignored && !is_kept) || self.selection.drop.contains(&node.id()) {
                 self.muted = Some(node.id());
-            } else if flow.is_block() {
-                self.writer.block = self.blocks.open(element, names, is_boilerplate);
+            } else if kind.is_block() {
+                self.writer.block = self.blocks.open(element, kind, marks);
             }
         }
         if is_link(element) {
@@ -260,14 +258,14 @@ impl<'a> Walk<'a, '_> {
     }
 
     fn leave(&mut self, node: ElementRef<'a>) {
-        let (id, element, flow) = (node.id(), node.value(), self.flow_of(node));
-        if flow == Flow::Skipped {
+        let (id, element, kind) = (node.id(), node.value(), self.kind_of(node));
+        if kind == Kind::Skipped {
             return;
         }
-        self.writer.gap(flow.gap());
-        self.in_content -= usize::from(boilerplate::is_content(element));
-        self.in_pre -= usize::from(is_preformatted(element));
-        if self.muted.is_none() && flow.is_block() {
+        self.writer.gap(kind.gap());
+        self.in_content -= usize::from(is_content(element));
+        self.in_pre -= usize::from(kind == Kind::Preformatted);
+        if self.muted.is_none() && kind.is_block() {
             self.writer.block = self.blocks.close();
         }
         self.in_kept -= usize::from(self.selection.keep.contains(&id));
@@ -284,16 +282,18 @@ impl<'a> Walk<'a, '_> {
     }
 
     /// How an element affects the text, with what it has instead of its content.
-    fn flow_of(&self, node: ElementRef<'_>) -> Flow {
+    fn kind_of(&self, node: ElementRef<'_>) -> Kind {
         let element = node.value();
-        match Flow::of(&element.name.local) {
-            Flow::Skipped => match element.name.local {
-                local_name!("template") if element.attr("shadowrootmode").is_some() => Flow::Block,
-                local_name!("iframe") if element.attr("srcdoc").is_some() => Flow::Block,
-                local_name!("textarea") if self.revealed.contains(&node.id()) => Flow::Block,
-                _ => Flow::Skipped,
+        match Kind::of(&element.name.local) {
+            Kind::Skipped => match element.name.local {
+                local_name!("template") if element.attr("shadowrootmode").is_some() => {
+                    Kind::Container
+                }
+                local_name!("iframe") if element.attr("srcdoc").is_some() => Kind::Container,
+                local_name!("textarea") if self.revealed.contains(&node.id()) => Kind::Preformatted,
+                _ => Kind::Skipped,
             },
-            flow => flow,
+            kind => kind,
         }
     }
 
@@ -374,10 +374,7 @@ impl<'a> Walk<'a, '_> {
         }
         match attribute(element, &local_name!("property")).map(str::trim) {
             Some("og:title") => self.declared.headline(content),
-            Some("og:type") if content.trim() == "product" => self.declared.is_of_type("Product"),
-            Some("og:type") if content.trim() == "website" => {
-                self.declared.is_of_type("website");
-            }
+            Some("og:type") => self.declared.is_of_type(content.trim()),
             _ => {}
         }
         let is_refresh = attribute(element, &local_name!("http-equiv"))
@@ -422,10 +419,6 @@ fn is_in_head(node: ElementRef<'_>) -> bool {
 fn is_link(element: &Element) -> bool {
     element.name.local == local_name!("a")
         && attribute(element, &local_name!("href")).is_some_and(|href| !href.starts_with('#'))
-}
-
-fn is_preformatted(element: &Element) -> bool {
-    matches!(element.name.local, names!("pre" "listing" "plaintext" "xmp" "textarea"))
 }
 
 /// Whether the label is that of an answer to choose: of a radio button or a box to tick, in it or beside it.
