@@ -46,8 +46,8 @@ pub(super) enum Outcome {
     Unchanged(Box<Visit>, Timestamp),
     /// A sitemap.
     Sitemap(Received, Sitemap),
-    /// A redirect, and its target or why there is none.
-    Redirect { status: u16, target: Result<NormalUrl, String> },
+    /// A redirect, and its target or why there is none; or only a cookie for the next request.
+    Redirect { status: u16, target: Result<NormalUrl, String>, sets_cookie: bool },
     /// Nothing to be judged.
     Skipped(Skipped),
 }

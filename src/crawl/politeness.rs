@@ -197,7 +197,7 @@ impl Pace {
                     self.pauses = (self.pauses + 1).min(LONGEST_DOUBLING);
                     self.paused_at = Some(now);
                 }
-                let pause = FIRST_PAUSE * (1 << (self.pauses.max(1) - 1));
+                let pause = doubled(self.pauses);
                 retry_after.unwrap_or_default().max(pause)
             }
         };
@@ -283,11 +283,16 @@ impl Addresses {
     }
 }
 
+/// The pause after so many failures in a row: 1 s after the first, twice as long after each further one.
+pub(super) fn doubled(times: u32) -> Duration {
+    FIRST_PAUSE * (1 << times.saturating_sub(1).min(20))
+}
+
 /// How long to wait before a retry: 1 s, doubled with each attempt, plus jitter of up to half of it.
 ///
 /// `chance` is a random number from 0 to 1.
 pub(super) fn backoff(attempt: u32, chance: f64) -> Duration {
-    let base = FIRST_PAUSE * (1 << attempt.saturating_sub(1).min(LONGEST_DOUBLING));
+    let base = doubled(attempt.min(LONGEST_DOUBLING + 1));
     base.mul_f64(1.0 + chance.clamp(0.0, 1.0) / 2.0)
 }
 

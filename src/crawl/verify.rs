@@ -249,7 +249,10 @@ pub(super) fn rows(
 ) -> Result<HashMap<u64, UrlRow>, StateError> {
     let mut found = HashMap::new();
     // Their numbers have no gap.
-    for id in (1..).take_while(|_| !hashes.is_empty()) {
+    for id in 1.. {
+        if found.len() == hashes.len() {
+            break;
+        }
         let Some(row) = state.url_by_id(UrlId(id))? else { break };
         // Records have the spelling that was requested.
         for url in [row.url.as_str(), row.url.requested().as_str()] {

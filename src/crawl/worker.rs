@@ -144,7 +144,8 @@ impl Worker {
             return Outcome::Unchanged(Box::new(visit.clone()), received.at);
         }
         if response.is_redirect() {
-            Outcome::Redirect { status, target: self.redirect_target(url, &response) }
+            let target = self.redirect_target(url, &response);
+            Outcome::Redirect { status, target, sets_cookie: response.sets_cookie }
         } else if !response.status.is_success() {
             let retry = may_pass(status).then_some(Retry::Answered);
             let cause = retry.map(|_| SkipCause::Incomplete);

@@ -22,12 +22,12 @@ use crate::{
     extract::{Extracted, Truncation},
     filter::{Document, Judgement, Kind, Match, Step, Verdict},
     learn::Yielded,
-    page::{NormalUrl, Origin, Timestamp, site_of},
+    page::{NormalUrl, Origin, Timestamp, Validators, site_of},
     report::{MovedSeed, SEEDS, counted},
     sink::{Decision, DuplicateLine, PageLine, RecordPosition, warc},
     state::{
         Capture, KnownUrl, Late, NewUrl, Queued, Reason, RobotsRow, SkipCause, UrlId, UrlKind,
-        UrlLog, UrlOutcome, UrlRow, UrlState,
+        UrlLog, UrlOutcome, UrlRow, UrlState, Visit,
     },
 };
 
@@ -117,12 +117,12 @@ impl Found {
 impl Engine {
     /// Records what became of the request of a URL, unless another one follows.
     pub(super) fn record_fetched(&mut self, fetched: Fetched) -> Result<(), CrawlError> {
-        let respelt = respelt(&fetched);
+        let again = again(&fetched);
         let Fetched { task, outcome, exchange } = fetched;
         let (queued, at) = (&task.queued, now());
-        if let Some((again, seed)) = respelt {
+        if let Some(again) = again {
             self.archive(exchange.as_ref())?;
-            self.requeue(&again, seed, None)?;
+            self.ask_again(queued, again)?;
             self.schedule.useful_answer(at);
             self.schedule.finished(&task, false, at);
             return self.finish_url(&queued.url, false);
@@ -144,6 +144,16 @@ impl Engine {
         let is_page = self.record(queued, outcome, exchange.as_ref())?;
         self.schedule.finished(&task, is_page, at);
         self.finish_url(&queued.url, is_page)
+    }
+
+    fn ask_again(&mut self, queued: &Queued, again: Again) -> Result<(), CrawlError> {
+        match again {
+            Again::Redirected(row, seed) => self.requeue(&row, seed, None),
+            Again::WithoutValidators(visit) => {
+                self.state().set_visit(queued.url.id, &visit)?;
+                self.put_back(queued, true)
+            }
+        }
     }
 
     /// Records what became of the request of a robots.txt. If it was not received, that is an attempt of the URL that needs it.
@@ -217,7 +227,7 @@ impl Engine {
                 return Ok(true);
             }
             Outcome::Sitemap(received, sitemap) => self.follow_sitemap(row, &received, &sitemap)?,
-            Outcome::Redirect { status, target } => {
+            Outcome::Redirect { status, target, .. } => {
                 self.learn_redirect(row, &target)?;
                 self.follow_redirect(row, status, &target)?
             }
@@ -770,13 +780,32 @@ impl Engine {
     }
 }
 
-/// A URL in the spelling to which it was redirected, if that is another one, and the seed list for which it is queued again.
-fn respelt(fetched: &Fetched) -> Option<(UrlRow, usize)> {
-    let Outcome::Redirect { target: Ok(target), .. } = &fetched.outcome else { return None };
-    let row = &fetched.task.queued.url;
-    let is_other = row.url == *target && row.url.requested() != target.requested();
-    let again = UrlRow { url: target.clone(), hops: row.hops + 1, ..row.clone() };
-    Some(again).filter(|again| is_other && again.hops <= MAX_REDIRECTS).zip(row.seed)
+/// Another request for a URL, whose answer asks for one that is made in another way.
+enum Again {
+    /// In the spelling to which it was redirected, or with the cookie that it got; for this seed list.
+    Redirected(UrlRow, usize),
+    /// Without asking for changes: the server cannot say.
+    WithoutValidators(Visit),
+}
+
+/// Whether another request follows an answer, through the queue as any: politeness holds for it too.
+fn again(fetched: &Fetched) -> Option<Again> {
+    let Queued { url: row, visit } = &fetched.task.queued;
+    match &fetched.outcome {
+        Outcome::Redirect { target: Ok(target), sets_cookie, .. } => {
+            let is_respelt = row.url.requested() != target.requested();
+            let is_other = row.url == *target && (is_respelt || *sets_cookie);
+            let row = UrlRow { url: target.clone(), hops: row.hops + 1, ..row.clone() };
+            let seed = row.seed.filter(|_| is_other && row.hops <= MAX_REDIRECTS)?;
+            Some(Again::Redirected(row, seed))
+        }
+        Outcome::Skipped(Skipped { status: Some(400 | 412 | 501), .. }) => {
+            let visit = visit.as_deref().filter(|visit| !visit.validators.is_empty())?;
+            let validators = Validators::default();
+            Some(Again::WithoutValidators(Visit { validators, ..visit.clone() }))
+        }
+        _ => None,
+    }
 }
 
 /// Whether two URLs are of one site.

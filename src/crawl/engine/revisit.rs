@@ -164,7 +164,9 @@ impl Engine {
                 return self.end_visit(row);
             }
             Outcome::Sitemap(received, sitemap) => self.follow_sitemap(row, &received, &sitemap)?,
-            Outcome::Redirect { status, target } => self.follow_redirect(row, status, &target)?,
+            Outcome::Redirect { status, target, .. } => {
+                self.follow_redirect(row, status, &target)?
+            }
             Outcome::Skipped(skipped) => skipped,
         };
         self.archive(exchange)?;

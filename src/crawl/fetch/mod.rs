@@ -85,7 +85,7 @@ pub struct Options {
     /// Longest body of a page in decoded bytes; a longer one is cut there, and the page is marked.
     #[serde(serialize_with = "crate::page::serialize_size")]
     pub max_body: ByteSize,
-    /// Whether a URL that is redirected to itself with a cookie is requested once more with it, and the others of its host too.
+    /// Whether a URL that is redirected to itself with a cookie is requested again with it, and the others of its host too.
     pub cookies: bool,
     /// Networks that may be connected to although they are not globally routable.
     pub allow_private: Vec<IpNet>,
@@ -246,32 +246,9 @@ impl Fetcher {
     }
 
     /// Requests `url` once, like [`Self::get`]; the head must arrive within `head_timeout`, if that is given. With validators that are `known`
-    /// from an earlier response of this URL, asks whether the page has changed: the status is 304 if it has not. A server that cannot answer
-    /// that question is asked once more without it, and one that only sets a cookie once more with it. If exchanges are kept and a head
-    /// arrived, also returns the exchange as it was sent and received, content coding kept.
+    /// from an earlier response of this URL, asks whether the page has changed: the status is 304 if it has not. If exchanges are kept and a
+    /// head arrived, also returns the exchange as it was sent and received, content coding kept.
     pub async fn exchange(
-        &self,
-        url: &Url,
-        resource: Resource,
-        head_timeout: Option<Duration>,
-        known: Option<&Validators>,
-    ) -> (Result<Response, FetchError>, Option<Exchange>) {
-        let (got, exchange) = self.exchange_once(url, resource, head_timeout, known).await;
-        let again = match &got {
-            Ok(response) if self.cookies.as_ref().is_some_and(|it| it.learn(url, response)) => {
-                known
-            }
-            Ok(response)
-                if known.is_some() && matches!(response.status.as_u16(), 400 | 412 | 501) =>
-            {
-                None
-            }
-            _ => return (got, exchange),
-        };
-        self.exchange_once(url, resource, head_timeout, again).await
-    }
-
-    async fn exchange_once(
         &self,
         url: &Url,
         resource: Resource,
@@ -285,7 +262,10 @@ impl Fetcher {
             self.ask((url, &headers), resource, head_timeout, &mut exchange, &mut answered);
         let asked = tokio::time::timeout(self.timeout, asking).await;
         let got = asked.unwrap_or_else(|_| Err(FetchError::timeout(url, true)));
-        let got = got.map_err(|error| if answered { error.after_head() } else { error });
+        let mut got = got.map_err(|error| if answered { error.after_head() } else { error });
+        if let (Some(cookies), Ok(response)) = (&self.cookies, &mut got) {
+            response.sets_cookie = cookies.learn(url, response);
+        }
         if let (Some(exchange), Err(error)) = (&mut exchange, &got) {
             exchange.truncated = Some(error.cut());
         }

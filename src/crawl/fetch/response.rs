@@ -60,6 +60,8 @@ pub struct Response {
     pub refresh: Option<String>,
     /// The `Set-Cookie` headers of a redirect.
     pub(super) cookies: Vec<String>,
+    /// Whether it only redirects its URL to itself with a cookie, which the next request of its host has.
+    pub sets_cookie: bool,
     /// The body without its content coding, or as much of it as `extent` says.
     pub body: Vec<u8>,
     /// How much of the body was kept.
@@ -96,6 +98,7 @@ impl Response {
             } else {
                 Vec::new()
             },
+            sets_cookie: false,
             body: Vec::new(),
             extent: Extent::Skipped,
             share: None,

@@ -6,6 +6,8 @@
 
 use std::time::{Duration, Instant};
 
+use crate::crawl::politeness::doubled;
+
 /// Requests in a row that fail before it is an outage.
 const SUSPICIOUS: u32 = 10;
 /// The first pause; each further one is twice as long, up to the longest of a host, or of the network and this machine.
@@ -15,7 +17,7 @@ const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
 /// The pause before a host is asked again after so many requests in a row without an answer.
 pub(super) fn pause_after(failures: u32) -> Duration {
-    (FIRST_PAUSE * (1 << failures.saturating_sub(1).min(15))).min(LONGEST_OF_HOST)
+    doubled(failures).min(LONGEST_OF_HOST)
 }
 
 fn longer(pause: Option<Duration>) -> Duration {
@@ -101,11 +103,6 @@ impl Network {
             (self.slots, self.answers) = (Some(slots + 1), 0);
         }
         self.outage.take().is_some()
-    }
-
-    /// Whether a host has answered since the start.
-    pub(super) fn has_answered(&self) -> bool {
-        self.has_answered
     }
 
     /// No host that is left answers: it is an outage as far as anybody can tell. Returns when the next request may be made.

@@ -53,8 +53,12 @@ const SHORT_HEAD_TIMEOUT: Duration = Duration::from_secs(2);
 /// If a host has answered within this time, slots are kept for hosts that answer.
 const RECENT: Duration = Duration::from_secs(10);
 
-/// If nothing has answered since the start, so many hosts that had answered before it are needed for an outage.
+/// So many hosts that stop answering together are an outage; or all that have answered lately, if they are fewer. If none has since the start,
+/// these are hosts that had answered before it.
 const NETWORK: usize = 3;
+
+/// What counts as lately, before the last answer of all.
+const LATELY: Duration = Duration::from_mins(10);
 
 /// In which order hosts are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -431,7 +435,12 @@ impl Schedule {
 
     /// Whether so many hosts that stopped answering together are an outage.
     fn is_network(&self, suspects: usize) -> bool {
-        suspects >= if self.network.has_answered() { 1 } else { NETWORK }
+        let has_answered_lately = |host: &&Host| {
+            let last_answer = host.health.last_answer;
+            last_answer.is_some_and(|at| at + LATELY >= self.network.last_answer())
+        };
+        let answered = self.hosts.values().filter(has_answered_lately).take(NETWORK).count();
+        suspects >= if answered == 0 { NETWORK } else { answered }
     }
 
     /// The step of an outage: one request, to a host that has not failed if there is one.
@@ -562,7 +571,10 @@ impl Schedule {
             let is_due = self.has_more_hosts || first.is_some_and(|at| at <= now);
             return if is_due { Ok(Step::Load) } else { Err(first) };
         };
-        let own = self.hosts.get(&id).map_or(now, Host::earliest);
+        // In an outage any host may be asked, whatever its own pause.
+        let is_out = self.is_out();
+        let own = |host: &Host| if is_out { host.pace.earliest() } else { host.earliest() };
+        let own = self.hosts.get(&id).map_or(now, own);
         let earliest = from.map_or(own, |from| from.max(own));
         if earliest > now { Err(Some(earliest)) } else { Ok(Step::Ask(id)) }
     }

@@ -140,8 +140,11 @@ fn a_redirect_that_only_sets_a_cookie_is_tried_with_it() {
             &["a.test/"],
         )
     };
-    let with = site();
+    let delay = Duration::from_millis(300);
+    let with = site().planned(|plan| plan.politeness.delay = delay);
     with.run();
+    let seed: Vec<_> = with.server.requests().into_iter().filter(|it| it.path == "/").collect();
+    assert!(seed[1].at - seed[0].at >= delay, "it waits for its turn like any request");
     let expected =
         outcomes([("a.test/", "unique"), ("a.test/a", "unique"), ("a.test/never", "redirect")]);
     assert_eq!(with.outcomes(), expected);

@@ -199,6 +199,28 @@ fn a_host_that_stopped_answering_while_others_did_not_is_given_up_after_a_minute
 }
 
 #[test]
+fn a_host_that_stops_alone_after_others_are_done_is_no_outage() {
+    let scenario = Scenario { obey_robots: false, delay: Duration::ZERO, ..two_hosts() };
+    let mut world = World::new(Scenario { seeds: vec![(0, 0), (0, 0), (1, 0)], ..scenario });
+    let start = world.start_time();
+    let (mut now, mut answers) = (start, 0);
+    loop {
+        match world.next(now) {
+            Ok(Start::Fetch(task)) if answers < 2 => {
+                answers += 1;
+                end(&mut world, &task, RESPONSE, now);
+            }
+            Ok(Start::Fetch(task)) => world.silent(&task, now),
+            Err(Idle::Until(at)) => now = at,
+            Err(Idle::Done) => break,
+            step => panic!("{step:?}"),
+        }
+    }
+    assert_eq!(now, start + PATIENCE.give_up_after);
+    assert!(!world.schedule.is_out());
+}
+
+#[test]
 fn an_outage_is_waited_for_as_long_as_configured_and_asked_every_minute() {
     let (world, asked, end) = stopped(false);
     let pauses: Vec<_> = asked.windows(2).map(|two| two[1] - two[0]).collect();
