@@ -117,7 +117,7 @@ impl Machine {
                 End::Failed
             }
             ("none" | "lie" | "lies", Some(1 | 2))
-                if says(&["`pagesieverepair`", "--fresh", "--out"]) =>
+                if says(&["`pagesieverepair`", "restoreabackup", "--fresh", "--out"]) =>
             {
                 End::Refused
             }
