@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     page::{NormalUrl, Origin, Timestamp, UrlOptions},
-    state::{Reason, State, SuspendCause, UrlKind, UrlLog, UrlState},
+    state::{Reason, State, SuspendCause, UrlIndex, UrlKind, UrlState},
 };
 
 /// Sitemaps that are read for one seed.
@@ -115,7 +115,7 @@ pub async fn dry_run(plan: &Plan) -> Result<Forecast, CrawlError> {
 }
 
 /// The URLs that the run knows, if it was started.
-fn known_urls(plan: &Plan) -> Result<Option<(State, UrlLog)>, CrawlError> {
+fn known_urls(plan: &Plan) -> Result<Option<(State, UrlIndex)>, CrawlError> {
     let path = plan.directory.join(STATE);
     if !path.is_file() {
         check_unclaimed(&plan.directory)?;
@@ -123,7 +123,7 @@ fn known_urls(plan: &Plan) -> Result<Option<(State, UrlLog)>, CrawlError> {
     }
     let state = State::read(&path)?;
     check_owner(&state, &plan.directory, &plan.name)?;
-    let urls = UrlLog::load(&state)?;
+    let urls = UrlIndex::load(&state)?;
     Ok(Some((state, urls)))
 }
 
@@ -131,7 +131,7 @@ struct DryRun<'a> {
     plan: &'a Plan,
     options: UrlOptions,
     scope: Scope,
-    known: Option<(State, UrlLog)>,
+    known: Option<(State, UrlIndex)>,
     fetcher: Fetcher,
     robots: HashMap<String, Robots>,
     /// The sitemaps that each robots.txt names, by its root URL.
@@ -227,7 +227,7 @@ impl DryRun<'_> {
     fn is_done(&self, url: &NormalUrl) -> Result<bool, CrawlError> {
         let Some((state, urls)) = &self.known else { return Ok(false) };
         let known = urls.find(url.as_str()).filter(|known| known.state != UrlState::Queued);
-        let row = known.map(|known| UrlLog::row(state, known)).transpose()?;
+        let row = known.map(|known| state.url(known.id)).transpose()?;
         Ok(row.is_some_and(|row| !row.is_retried(Timestamp::now())))
     }
 

@@ -25,8 +25,8 @@ use crate::{
     report::BrokenLink,
     sink::SkippedLine,
     state::{
-        JudgedDocument, KeptText, Reason, RecordedRecipe, SignatureLog, State, StateError, UrlLog,
-        UrlRow, UrlState,
+        JudgedDocument, KeptText, Reason, RecordedRecipe, SignatureLog, State, StateError, UrlRow,
+        UrlState,
     },
 };
 
@@ -211,7 +211,7 @@ impl PastRun {
         pending: bool,
         mut visit: impl FnMut(&SkippedLine<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let select = |state| match state {
+        let select = |state, _| match state {
             UrlState::Queued if pending => Some(None),
             UrlState::Skipped(reason) if !pending => Some(Some(reason)),
             UrlState::Judged | UrlState::Queued | UrlState::Skipped(_) => None,
@@ -224,7 +224,7 @@ impl PastRun {
             let row = self.state.url_by_id(id)?;
             Ok::<_, StateError>(row.map(|row| row.url.to_string()))
         };
-        UrlLog::load(&self.state)?.for_each(&self.state, select, |row, skipped| {
+        self.state.for_each_url(select, |row, skipped| {
             let host = suspended.get(&row.host).filter(|_| skipped.is_none());
             let referrer = row.referrer.map(|id| referrers.try_get_or_insert(id, || url_of(id)));
             let referrer = referrer.transpose()?.and_then(Option::as_deref);
@@ -253,9 +253,10 @@ impl PastRun {
         mut visit: impl FnMut(&BrokenLink) -> Result<(), E>,
     ) -> Result<(), E> {
         let state = &self.state;
-        UrlLog::load(state)?.for_each(state, BrokenLink::select, |row, reason| {
-            visit(&BrokenLink::of(state, row, reason)?)
-        })
+        state.for_each_url(
+            |state, _| BrokenLink::select(state),
+            |row, reason| visit(&BrokenLink::of(state, row, reason)?),
+        )
     }
 
     /// The rules that the run has learnt or imported, also those that were revoked, with their evidence as of the last commit.

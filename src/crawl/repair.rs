@@ -21,7 +21,7 @@ use crate::{
     page::Validators,
     report::counted,
     sink::{Checksum, Checksums, compress},
-    state::{State, UrlLog, UrlRow, UrlState, Visit, WriteLock},
+    state::{State, UrlIndex, UrlRow, UrlState, Visit, WriteLock},
 };
 
 /// What to do about a state that is damaged.
@@ -151,7 +151,7 @@ fn queue_again(
     lost: &HashSet<u64>,
     done: &mut Repair,
 ) -> Result<(), CrawlError> {
-    let mut urls = UrlLog::load(state)?;
+    let mut urls = UrlIndex::load(state)?;
     let rows = rows(state, lost)?;
     if rows.len() < lost.len() {
         done.cut.push(format!("{}: robots.txt, or the head of the file", known.file));
@@ -171,11 +171,10 @@ fn queue_again(
             row.id,
             &Visit { text: no_text, validators: Validators::default(), ..visit },
         )?;
-        let row = UrlRow { depth: urls.depth(row.id)?, ..row };
         urls.requeue(state, &row, row.seed.unwrap_or_default(), None)?;
         done.queued += 1;
     }
-    Ok(urls.commit(state)?)
+    Ok(())
 }
 
 /// A member of gzip of this length, with nothing in it.

@@ -13,10 +13,10 @@ use crate::{
     page::{DocId, Lang, site_of},
     report::{
         BROKEN, BrokenLink, CLUSTERS, Cluster, Counts, Host, MEMBERS, Member, Omitted, Pass,
-        Report, SEEDS, UnreachableSeed, Warning,
+        Report, SEEDS, SuspendedHost, UnreachableSeed, Warning,
     },
     sink::ChangeName,
-    state::{JudgedDocument, Reason, SkipCause, State, StateError, UrlRow, UrlState},
+    state::{HostId, JudgedDocument, Reason, SkipCause, State, StateError, UrlRow, UrlState},
 };
 
 /// The name in the state under which the builder is kept.
@@ -65,6 +65,7 @@ struct Urls {
     /// Seeds that could not be reached, and the first of them.
     unreachable: u64,
     seeds: Vec<UrlRow>,
+    suspended: Vec<SuspendedHost>,
 }
 
 impl Builder {
@@ -121,8 +122,7 @@ impl Builder {
         self.unasked = (count, seeds);
     }
 
-    /// Counts the pages and URLs of the state, and adds them to the report of a run, which has its suspended hosts and the numbers of queued
-    /// URLs already. `keeps`: whether duplicates are stored, according to the current policy: of the same site, of other sites.
+    /// Counts the pages and URLs of the state, and adds them to the report of a run. `keeps`: whether duplicates are stored, according to the current policy: of the same site, of other sites.
     ///
     /// # Errors
     /// If SQLite fails or a row makes no sense.
@@ -137,8 +137,8 @@ impl Builder {
         let mut counts = std::mem::take(&mut found.counts);
         (counts.unchanged, counts.changed) = state.visit_counts()?;
         counts.gone = self.gone;
-        counts.skipped.append(&mut run.counts.skipped);
         run.counts = counts;
+        run.suspended = std::mem::take(&mut urls.suspended);
         run.suspended.sort_by(|a, b| b.urls.cmp(&a.urls).then_with(|| a.host.cmp(&b.host)));
         let hosts = std::mem::take(&mut found.hosts);
         let named = |(name, host)| Host { host: name, ..host };
@@ -265,17 +265,28 @@ impl Pages {
         group.near += u64::from(found.kind == Kind::Near);
     }
 
-    /// Counts the URLs that were skipped.
+    /// Counts the URLs that were skipped or wait.
     fn add_urls(&mut self, state: &State) -> Result<Urls, StateError> {
-        self.counts.skipped = state.skipped_counts()?.into_iter().collect();
+        let rows = state.suspended_hosts()?;
+        let mut waiting: HashMap<_, u64> = rows.iter().map(|row| (row.host, 0)).collect();
         let mut urls = Urls::default();
-        // Those without a page are the most.
-        let select = |state: UrlState| {
-            let counts = |reason: &Reason| {
-                is_failure(*reason)
-                    || matches!(reason, Reason::Noindex | Reason::ContentType | Reason::Robots)
+        let mut counts = BTreeMap::new();
+        // Of most, the state is all that counts.
+        let select = |state: UrlState, host: HostId| {
+            let of_host = waiting.get_mut(&host).filter(|_| state == UrlState::Queued);
+            let reason = match (state, of_host) {
+                (UrlState::Judged, _) => return None,
+                (UrlState::Skipped(reason), _) => reason,
+                (UrlState::Queued, None) => Reason::Pending,
+                (UrlState::Queued, Some(urls)) => {
+                    *urls += 1;
+                    Reason::Host
+                }
             };
-            state.skipped().filter(counts)
+            *counts.entry(reason).or_default() += 1;
+            let has_more = is_failure(reason)
+                || matches!(reason, Reason::Noindex | Reason::ContentType | Reason::Robots);
+            has_more.then_some(reason)
         };
         state.for_each_url(select, |row, reason| {
             // Received with status 2xx, so `max_pages` counts it.
@@ -298,6 +309,14 @@ impl Pages {
             }
             Ok::<_, StateError>(())
         })?;
+        self.counts.skipped = counts;
+        let suspended = rows.into_iter().map(|row| SuspendedHost {
+            host: row.name,
+            why: row.cause.to_string(),
+            urls: waiting[&row.host],
+            until: row.until.into(),
+        });
+        urls.suspended = suspended.collect();
         Ok(urls)
     }
 }

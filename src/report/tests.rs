@@ -1,6 +1,6 @@
 //! The numbers of a report, its warnings, and hostile text in it.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 
 use tempfile::tempdir;
 
@@ -8,7 +8,7 @@ use super::*;
 use crate::{
     filter::{Facts, Judgement, Kind, Match, Verdict},
     page::{DocId, Lang},
-    state::{NewUrl, State, UrlKind, UrlLog, UrlState},
+    state::{NewUrl, State, SuspendCause, UrlIndex, UrlKind, UrlState},
 };
 
 /// A page to be counted, and the URL that it repeats.
@@ -34,22 +34,18 @@ fn exact<'a>(url: &'a str, of: &'a str, step: Step) -> Page<'a> {
 /// A run that is counted.
 struct Counted {
     state: State,
-    urls: UrlLog,
+    urls: UrlIndex,
     /// The unique pages, by URL.
     unique: HashMap<String, DocId>,
     last: DocId,
-    suspended: Vec<SuspendedHost>,
-    /// The queued URLs, as a run counts them.
-    queued: BTreeMap<Reason, u64>,
 }
 
 impl Counted {
     fn new() -> Self {
         let state = State::in_memory().unwrap();
         state.begin().unwrap();
-        let (unique, suspended, queued) = (HashMap::new(), Vec::new(), BTreeMap::new());
-        let urls = UrlLog::load(&state).unwrap();
-        Self { state, urls, unique, last: DocId(0), suspended, queued }
+        let urls = UrlIndex::load(&state).unwrap();
+        Self { state, urls, unique: HashMap::new(), last: DocId(0) }
     }
 
     /// Adds a page to the state, and what it repeats if that is not there.
@@ -90,14 +86,27 @@ impl Counted {
     }
 
     fn skip(&mut self, url: &str, reason: Reason) {
-        let host = self.urls.host(&self.state, "a.test:80").unwrap();
         let state = match reason {
-            Reason::Host | Reason::Pending => {
-                *self.queued.entry(reason).or_default() += 1;
-                UrlState::Queued
-            }
+            Reason::Host => return self.suspend("b.test:80", &[url]),
+            Reason::Pending => UrlState::Queued,
             reason => UrlState::Skipped(reason),
         };
+        self.add_url("a.test:80", url, state);
+    }
+
+    /// Adds a host that asks for a long delay, with queued URLs.
+    fn suspend(&mut self, host: &str, urls: &[&str]) {
+        for url in urls {
+            self.add_url(host, url, UrlState::Queued);
+        }
+        let host = self.urls.host(&self.state, host).unwrap();
+        let cause = SuspendCause::CrawlDelay(Duration::from_secs(61));
+        let until = crate::page::Timestamp(1_795_219_263_000);
+        self.urls.suspend_host(&self.state, host, cause, until).unwrap();
+    }
+
+    fn add_url(&mut self, host: &str, url: &str, state: UrlState) {
+        let host = self.urls.host(&self.state, host).unwrap();
         let new = NewUrl {
             url,
             given: None,
@@ -115,8 +124,6 @@ impl Counted {
     }
 
     fn finish(self, run: Report) -> Report {
-        let mut run = Report { suspended: self.suspended, ..run };
-        run.counts.skipped = self.queued;
         Builder::default().finish(&self.state, run, [false; 2]).unwrap()
     }
 }
@@ -410,24 +417,14 @@ fn the_language_of_a_page_is_named_for_its_font() {
     assert!(!hostile(SCRIPT).html().contains("dir=\"auto\" lang="));
 }
 
-fn suspended(host: &str, urls: u64) -> SuspendedHost {
-    let why =
-        "robots.txt asks for a delay of 61 s, more than politeness.max_crawl_delay".to_owned();
-    SuspendedHost {
-        host: host.to_owned(),
-        why,
-        urls,
-        until: crate::page::Timestamp(1_795_219_263_000).into(),
-    }
-}
-
 #[test]
 fn suspended_hosts_are_listed_those_with_most_urls_first() {
     let mut run = counted_run();
-    run.suspended.push(suspended("slow.test:80", 1));
-    run.suspended.push(suspended(MARKS, 4));
+    let urls = ["http://a.test/w", "http://a.test/x", "http://a.test/y", "http://a.test/z"];
+    run.suspend("slow.test:80", &urls[..1]);
+    run.suspend(MARKS, &urls);
     for n in 0..10 {
-        run.suspended.push(suspended(&format!("{n}.test:80"), 2));
+        run.suspend(&format!("{n}.test:80"), &urls[..2]);
     }
     let report = run.finish(facts());
     let summary = report.to_string();

@@ -28,9 +28,8 @@ mod signatures;
 #[cfg(feature = "crawl")]
 mod texts;
 #[cfg(feature = "crawl")]
-mod totals;
 #[cfg(feature = "crawl")]
-mod url_log;
+mod url_index;
 #[cfg(feature = "crawl")]
 mod urls;
 
@@ -61,7 +60,7 @@ pub(crate) use {
     known_urls::KnownUrl,
     queue::Late,
     signatures::SignatureLog,
-    url_log::{Queued, UrlLog},
+    url_index::{Queued, UrlIndex},
     urls::{NewUrl, RETRY_AFTER, UrlOutcome, Visit},
 };
 #[cfg(feature = "crawl")]

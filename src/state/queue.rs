@@ -57,16 +57,17 @@ impl Queue {
     pub(super) fn fill(
         &mut self,
         ranks: &[i64],
-        urls: impl Iterator<Item = (u32, u32)> + Clone,
+        urls: impl Iterator<Item = (HostId, UrlId)> + Clone,
     ) -> Option<()> {
+        let place = |host: HostId| usize::try_from(host.0).ok();
         let mut counts = vec![0_usize; ranks.len()];
         for (host, _) in urls.clone() {
-            *counts.get_mut(host as usize)? += 1;
+            *counts.get_mut(place(host)?)? += 1;
         }
         let queues = counts.into_iter().map(VecDeque::with_capacity);
         let mut queues: Vec<VecDeque<u32>> = queues.collect();
         for (host, url) in urls {
-            queues[host as usize].push_back(url);
+            queues[place(host)?].push_back(number(url));
         }
         for ((host, urls), rank) in (0..).map(HostId).zip(queues).zip(ranks) {
             if urls.is_empty() {

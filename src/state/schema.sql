@@ -119,7 +119,9 @@ CREATE TABLE urls (
     at INTEGER NOT NULL,
     cause INTEGER,                      -- 1 robots.txt was not received; found only on duplicates 2 of the same site, 3 of another one;
                                         -- 4 its host could not be reached, 5 a failure that may pass
-    given TEXT                          -- the spelling to request, if it is not the normal form
+    given TEXT,                         -- the spelling to request, if it is not the normal form
+    late INTEGER,                       -- it comes after the others of its host: the number of its pattern, or 0 if it waited for another URL
+    turn INTEGER                        -- its place among those that wait, if it was queued again (url_index.rs)
 ) STRICT;
 -- Failures that may have passed some hours later. Not `IN (1, 4, 5)`, for which SQLite makes and drops a table at each change of a row.
 CREATE INDEX urls_failed ON urls (at) WHERE cause = 1 OR cause > 3;
@@ -147,11 +149,7 @@ CREATE TABLE attempts (
     why TEXT NOT NULL                   -- how the last one ended
 ) STRICT;
 
--- What becomes of URLs, in order: the index of the known URLs and the queue come back from it (url_log.rs).
-CREATE TABLE url_log (
-    seq INTEGER PRIMARY KEY,
-    packed BLOB NOT NULL
-) STRICT;
+-- By this seed the index in memory hashes URLs.
 INSERT INTO meta VALUES ('url_hash_seed', random());
 
 -- What was learnt of the URLs of a site.

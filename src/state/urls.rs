@@ -1,4 +1,4 @@
-//! The rows of the known URLs. `url_log.rs` finds them, and says which of them wait.
+//! The rows of the known URLs. `url_index.rs` finds them, and has those that wait in order.
 //!
 //! Each URL that was judged also has a row in `visits`: when its page was received last, and what is needed to ask whether it has changed.
 //! While such a URL is queued, it waits to be asked again.
@@ -141,8 +141,9 @@ impl UrlRow {
 }
 
 const COLUMNS: &str = "u.id, u.url, u.host, u.kind, u.state, u.detail, u.status, u.seed, u.depth, u.hops, u.referrer, u.at, u.cause, u.given";
-pub(super) const QUEUED: i64 = 0;
-pub(super) const JUDGED: i64 = -1;
+pub(super) const NO_URL: StateError = StateError::Damaged("a number is of no URL");
+const QUEUED: i64 = 0;
+const JUDGED: i64 = -1;
 
 impl State {
     /// The row of this number.
@@ -154,12 +155,26 @@ impl State {
         self.find(&sql, [id.0], read_url)
     }
 
+    /// The row of this number, of which there must be one.
+    ///
+    /// # Errors
+    /// If SQLite fails, or there is none or it makes no sense.
+    pub(crate) fn url(&self, id: UrlId) -> Result<UrlRow, StateError> {
+        self.url_by_id(id)?.ok_or(NO_URL)
+    }
+
     /// Enters a URL that is not known yet.
     ///
     /// # Errors
     /// If SQLite fails.
-    pub(super) fn add_url(&self, id: UrlId, new: &NewUrl<'_>) -> Result<(), StateError> {
-        let sql = "INSERT INTO urls VALUES (?, ?, ?, ?, ?, NULL, NULL, ?, ?, ?, ?, ?, ?, ?)";
+    pub(super) fn add_url(
+        &self,
+        id: UrlId,
+        new: &NewUrl<'_>,
+        late: Option<u32>,
+    ) -> Result<(), StateError> {
+        let sql =
+            "INSERT INTO urls VALUES (?, ?, ?, ?, ?, NULL, NULL, ?, ?, ?, ?, ?, ?, ?, ?, NULL)";
         let parameters = (
             id.0,
             new.url,
@@ -173,32 +188,25 @@ impl State {
             new.at.0,
             new.cause.map(SkipCause::as_code),
             new.given,
+            late,
         );
         self.execute(sql, parameters)
     }
 
-    /// The number of the last URL; 0 if there is none.
-    ///
-    /// # Errors
-    /// If SQLite fails.
-    pub(super) fn last_url(&self) -> Result<i64, StateError> {
-        self.value("SELECT coalesce(max(id), 0) FROM urls", [])
-    }
-
-    /// Says what has become of a URL, and how many links it is from its seed.
+    /// Says what has become of a URL.
     ///
     /// # Errors
     /// If SQLite fails.
     pub(super) fn set_url_state(
         &self,
         id: UrlId,
-        depth: u32,
         outcome: &UrlOutcome<'_>,
     ) -> Result<(), StateError> {
         let &UrlOutcome { state, cause, detail, status, at } = outcome;
-        let sql = "UPDATE urls SET state = ?, detail = ?, status = ?, depth = ?, at = ?, cause = ? WHERE id = ?";
+        let sql =
+            "UPDATE urls SET state = ?, detail = ?, status = ?, at = ?, cause = ? WHERE id = ?";
         let cause = cause.map(SkipCause::as_code);
-        self.execute(sql, (state_code(state), detail, status, depth, at.0, cause, id.0))
+        self.execute(sql, (state_code(state), detail, status, at.0, cause, id.0))
     }
 
     /// The URLs that got no answer yet, how often they were asked for, and why the last time.
@@ -240,6 +248,27 @@ impl State {
         let seed = i64::try_from(seed).unwrap_or(i64::MAX);
         let given = row.url.other_spelling();
         self.execute(sql, (QUEUED, seed, row.depth, row.hops, given, row.id.0))
+    }
+
+    /// Says when it is the turn of a URL that is queued, and in which group of late URLs.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(super) fn set_turn(
+        &self,
+        id: UrlId,
+        late: Option<u32>,
+        turn: i64,
+    ) -> Result<(), StateError> {
+        self.execute("UPDATE urls SET late = ?, turn = ? WHERE id = ?", (late, turn, id.0))
+    }
+
+    /// Says how many links a URL is from its seed.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(super) fn set_depth(&self, id: UrlId, depth: u32) -> Result<(), StateError> {
+        self.execute("UPDATE urls SET depth = ? WHERE id = ?", (depth, id.0))
     }
 
     /// Gives the URLs of each seed to the seed at its new place; those of a seed that has none any more belong to none.
@@ -319,24 +348,27 @@ impl State {
         Ok(self.value::<Option<i64>>(sql, [])?.map(Timestamp))
     }
 
-    /// Calls `visit` with every URL whose state is selected, and what was selected of it, in the order in which they were found.
+    /// Calls `visit` with every URL that is selected by its state and host, and what was selected of it, in the order in which they were found.
+    /// Those that were judged are not asked about.
     ///
     /// # Errors
     /// If SQLite fails, a row makes no sense, or `visit` fails.
     pub(crate) fn for_each_url<T, E: From<StateError>>(
         &self,
-        select: impl Fn(UrlState) -> Option<T>,
+        mut select: impl FnMut(UrlState, HostId) -> Option<T>,
         mut visit: impl FnMut(UrlRow, T) -> Result<(), E>,
     ) -> Result<(), E> {
         let sql = format!("SELECT {COLUMNS} FROM urls u WHERE u.state != {JUDGED} ORDER BY u.id");
         let read = |row: &Row<'_>| {
-            select(read_state(row)?).map(|selected| Ok((read_url(row)?, selected))).transpose()
+            let selected = select(read_state(row)?, HostId(row.get(2)?));
+            selected.map(|selected| Ok((read_url(row)?, selected))).transpose()
         };
         self.each(&sql, [], read, |url| url.map_or(Ok(()), |(url, selected)| visit(url, selected)))
     }
 }
 
-fn read_state(row: &Row<'_>) -> rusqlite::Result<UrlState> {
+/// Reads the state in the fifth column.
+pub(super) fn read_state(row: &Row<'_>) -> rusqlite::Result<UrlState> {
     Ok(match row.get(4)? {
         QUEUED => UrlState::Queued,
         JUDGED => UrlState::Judged,
@@ -381,7 +413,7 @@ fn read_url(row: &Row<'_>) -> rusqlite::Result<UrlRow> {
     })
 }
 
-pub(super) fn state_code(state: UrlState) -> i64 {
+fn state_code(state: UrlState) -> i64 {
     match state {
         UrlState::Queued => QUEUED,
         UrlState::Judged => JUDGED,

@@ -55,7 +55,7 @@ use crate::{
     page::{Timestamp, UrlOptions},
     report::{Builder, End},
     sink::Outputs,
-    state::{DurableFilter, HostId, Queued, RobotsRow, State, SuspendCause, UrlLog},
+    state::{DurableFilter, HostId, Queued, RobotsRow, State, SuspendCause, UrlIndex},
 };
 
 use learn::UrlSelection;
@@ -88,7 +88,7 @@ pub(super) struct Engine {
     filter: DurableFilter,
     sink: Outputs,
     /// The known URLs and the queue.
-    urls: UrlLog,
+    urls: UrlIndex,
     url_options: UrlOptions,
     counts: Tally,
     /// Pages fetched for each seed.
@@ -416,7 +416,6 @@ impl Engine {
         self.keep_learnt()?;
         let state = self.filter.state();
         self.builder.save(state)?;
-        self.urls.commit(self.filter.state())?;
         die_if_asked("state written");
         self.filter.commit()?;
         die_if_asked("state committed");

@@ -27,7 +27,7 @@ use crate::{
     sink::{Decision, DuplicateLine, PageLine, RecordPosition, warc},
     state::{
         Capture, KnownUrl, Late, NewUrl, Queued, Reason, RobotsRow, SkipCause, UrlId, UrlKind,
-        UrlLog, UrlOutcome, UrlRow, UrlState, Visit,
+        UrlOutcome, UrlRow, UrlState, Visit,
     },
 };
 
@@ -591,7 +591,7 @@ impl Engine {
                 let known = self.urls.find(url.as_str());
                 let is_redirect = |it: &KnownUrl| it.state == UrlState::Skipped(Reason::Redirect);
                 let Some(known) = known.filter(is_redirect) else { break };
-                let target = UrlLog::row(self.state(), known)?.detail;
+                let target = self.state().url(known.id)?.detail;
                 let Some(target) = target.and_then(|it| NormalUrl::stored(&it)) else { break };
                 self.move_scope(&url, &target);
                 url = target;
@@ -728,14 +728,14 @@ impl Engine {
             UrlState::Skipped(_) | UrlState::Judged => return Ok(()),
         };
         if may_requeue {
-            let row = UrlLog::row(self.state(), known)?;
+            let row = self.state().url(known.id)?;
             if let Ok(seed) = self.admit(url, row.kind, found.depth, found.seed) {
                 return self.requeue(&UrlRow { depth: found.depth, ..row }, seed, None);
             }
         }
         let skipped = known.state == UrlState::Skipped(Reason::DuplicateLinks);
         if is_nearer && (followed || skipped) {
-            self.urls.set_depth(known.id, found.depth)?;
+            self.urls.set_depth(self.filter.state(), known.id, found.depth)?;
         }
         Ok(())
     }

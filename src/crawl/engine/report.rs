@@ -1,6 +1,6 @@
 //! The end of a run, and its report.
 
-use std::{collections::HashMap, path::Path};
+use std::path::Path;
 
 use super::{Engine, record::MOVED};
 use crate::{
@@ -12,13 +12,10 @@ use crate::{
     filter::Options,
     page::Timestamp,
     report::{
-        Builder, End, FingerprintMethod, Report, ReportError, SEEDS, Search, SuspendedHost,
-        UnreachableSeed, Warning,
+        Builder, End, FingerprintMethod, Report, ReportError, SEEDS, Search, UnreachableSeed,
+        Warning,
     },
-    state::{
-        KnownUrl, Reason, State, StateError, SuspendCause, SuspendedRow, UrlLog, UrlState,
-        WriteLock,
-    },
+    state::{KnownUrl, Reason, State, StateError, SuspendCause, SuspendedRow, UrlState, WriteLock},
 };
 
 impl Engine {
@@ -40,7 +37,7 @@ impl Engine {
         self.builder.save(state)?;
         state.commit()?;
         tracing::info!(name = self.plan.name, ?end, "the run ends");
-        let report = summarise(state, &self.builder, &self.urls, run(state)?)?;
+        let report = summarise(state, &self.builder, run(state)?)?;
         report.write(&self.plan.directory)?;
         Ok(report)
     }
@@ -80,7 +77,7 @@ impl Engine {
             };
             let Some(known) = known.filter(is_waiting) else { continue };
             if seeds.len() < SEEDS {
-                let row = UrlLog::row(self.state(), known)?;
+                let row = self.state().url(known.id)?;
                 if self.state().visit(row.id)?.is_some() || self.urls.queue.is_suspended(row.host) {
                     continue;
                 }
@@ -121,7 +118,7 @@ pub fn report(directory: &Path) -> Result<(Report, bool), CrawlError> {
     if lock.as_ref().is_err_and(StateError::is_busy) {
         (facts.end, facts.finished) = (End::Running, Timestamp::now().into());
     }
-    let report = summarise(&state, &Builder::load(&state)?, &UrlLog::load(&state)?, facts)?;
+    let report = summarise(&state, &Builder::load(&state)?, facts)?;
     if lock.is_err() {
         return Ok((report, false));
     }
@@ -159,23 +156,8 @@ pub fn standing(directory: &Path) -> Result<Standing, CrawlError> {
     })
 }
 
-/// Summarises a run by what was counted while it went on.
-fn summarise(
-    state: &State,
-    builder: &Builder,
-    urls: &UrlLog,
-    mut run: Report,
-) -> Result<Report, CrawlError> {
-    let queued: HashMap<_, _> = urls.queue.suspended().collect();
-    for SuspendedRow { host, name, cause, until } in state.suspended_hosts()? {
-        let (why, until) = (cause.to_string(), until.into());
-        let urls = queued.get(&host).map_or(0, |urls| *urls as u64);
-        run.suspended.push(SuspendedHost { host: name, why, urls, until });
-    }
-    let suspended: u64 = run.suspended.iter().map(|host| host.urls).sum();
-    let waiting =
-        [(Reason::Host, suspended), (Reason::Pending, urls.open().saturating_sub(suspended))];
-    run.counts.skipped.extend(waiting.into_iter().filter(|(_, urls)| *urls > 0));
+/// Summarises a run.
+fn summarise(state: &State, builder: &Builder, run: Report) -> Result<Report, CrawlError> {
     Ok(builder.finish(state, run, state.json("keeps")?.unwrap_or_default())?)
 }
 

@@ -90,9 +90,7 @@ impl Engine {
         let is_due = |visit: &Visit| visit.checked + revisit_interval(visit, after) <= now;
         let mut queued = 0_u64;
         for id in self.state().due_visits(before, is_due)? {
-            let missing = StateError::Damaged("a page that was judged is no URL");
-            let row = self.state().url_by_id(id)?.ok_or(missing)?;
-            let row = UrlRow { depth: self.urls.depth(id)?, ..row };
+            let row = self.state().url(id)?;
             if !self.urls.queue.is_suspended(row.host)
                 && let Ok(seed) = self.admit_known(&row)
             {

@@ -29,7 +29,7 @@ use crate::{
     report::{Builder, End, Pages},
     sink::{Mark, Outputs, create_directory, warc},
     state::{
-        DurableFilter, Reason, Restored, SkipCause, State, SuspendCause, UrlLog, UrlRow, UrlState,
+        DurableFilter, Reason, Restored, SkipCause, State, SuspendCause, UrlIndex, UrlRow, UrlState,
     },
 };
 
@@ -66,7 +66,7 @@ impl Engine {
             counts: state.json("counts")?.unwrap_or_default(),
             spent: state.json("spent")?.unwrap_or_default(),
             sitemaps: Sitemaps::new(&plan.seeds, &roots),
-            urls: UrlLog::load(state)?,
+            urls: UrlIndex::load(state)?,
             retries: Retries::load(state)?,
             batch: 0,
             deadline: None,
@@ -205,9 +205,8 @@ impl Engine {
     /// Queued URLs whose seed list is gone move to another that admits them, or are skipped.
     fn reassign_queued(&mut self) -> Result<(), CrawlError> {
         let mut without_seed = Vec::new();
-        self.urls.for_each(
-            self.state(),
-            |state| (state == UrlState::Queued).then_some(()),
+        self.state().for_each_url(
+            |state, _| (state == UrlState::Queued).then_some(()),
             |row, ()| {
                 without_seed.extend(Some(row).filter(|row| row.seed.is_none()));
                 Ok::<_, CrawlError>(())
@@ -244,14 +243,17 @@ impl Engine {
         };
         let mut admitted = Vec::new();
         if admission_changed || policy_changed {
-            self.urls.for_each(self.state(), UrlState::skipped, |row, reason| {
-                if has_ceased(&row, reason)
-                    && let Ok(seed) = self.admit(&row.url, row.kind, row.depth, None)
-                {
-                    admitted.push((row, seed));
-                }
-                Ok::<_, CrawlError>(())
-            })?;
+            self.state().for_each_url(
+                |state, _| state.skipped(),
+                |row, reason| {
+                    if has_ceased(&row, reason)
+                        && let Ok(seed) = self.admit(&row.url, row.kind, row.depth, None)
+                    {
+                        admitted.push((row, seed));
+                    }
+                    Ok::<_, CrawlError>(())
+                },
+            )?;
         }
         for (row, seed) in admitted {
             self.requeue(&row, seed, None)?;

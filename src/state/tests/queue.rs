@@ -24,14 +24,14 @@ pub(super) fn new_url(url: &str, host: HostId) -> NewUrl<'_> {
 #[test]
 fn urls_wait_in_the_order_in_which_they_were_queued() {
     let state = State::in_memory().unwrap();
-    let mut urls = UrlLog::load(&state).unwrap();
+    let mut urls = UrlIndex::load(&state).unwrap();
     let [a, b] = ["a:80", "b:80"].map(|name| urls.host(&state, name).unwrap());
     for (host, url) in [(a, "http://a/1"), (b, "http://b/1"), (a, "http://a/2"), (a, "http://a/3")]
     {
         assert_eq!(urls.find(url), None);
         urls.add(&state, &new_url(url, host), None).unwrap();
     }
-    let waiting = |urls: &mut UrlLog, host| drain(urls, &state, host);
+    let waiting = |urls: &mut UrlIndex, host| drain(urls, &state, host);
     let first = urls.take(&state, a).unwrap().unwrap();
     assert_eq!(first.url.url.as_str(), "http://a/1");
     urls.put_back(&state, (a, first.url.id), true).unwrap();
@@ -40,7 +40,7 @@ fn urls_wait_in_the_order_in_which_they_were_queued() {
     urls.dequeue_settled();
     let state_of_second = UrlState::Skipped(Reason::Failure);
     assert_eq!(urls.open(), 3);
-    for mut urls in [urls.reloaded(&state), UrlLog::load(&state).unwrap()] {
+    for mut urls in [urls.reloaded(&state), UrlIndex::load(&state).unwrap()] {
         assert_eq!(urls.open(), 3);
         assert_eq!(waiting(&mut urls, a), ["http://a/1", "http://a/3"]);
         assert_eq!(waiting(&mut urls, b), ["http://b/1"]);
@@ -50,7 +50,7 @@ fn urls_wait_in_the_order_in_which_they_were_queued() {
 }
 
 /// Takes all URLs of a host out.
-fn drain(urls: &mut UrlLog, state: &State, host: HostId) -> Vec<String> {
+fn drain(urls: &mut UrlIndex, state: &State, host: HostId) -> Vec<String> {
     std::iter::from_fn(|| urls.take(state, host).unwrap())
         .map(|it| it.url.url.to_string())
         .collect()
@@ -59,7 +59,7 @@ fn drain(urls: &mut UrlLog, state: &State, host: HostId) -> Vec<String> {
 #[test]
 fn urls_that_got_no_answer_come_first_after_a_start() {
     let state = State::in_memory().unwrap();
-    let mut urls = UrlLog::load(&state).unwrap();
+    let mut urls = UrlIndex::load(&state).unwrap();
     let host = urls.host(&state, "a:80").unwrap();
     let ids = ["http://a/1", "http://a/2", "http://a/3"]
         .map(|url| urls.add(&state, &new_url(url, host), None).unwrap());
@@ -76,7 +76,7 @@ fn urls_that_got_no_answer_come_first_after_a_start() {
 #[test]
 fn a_url_that_is_queued_again_comes_last_also_after_a_start() {
     let state = State::in_memory().unwrap();
-    let mut urls = UrlLog::load(&state).unwrap();
+    let mut urls = UrlIndex::load(&state).unwrap();
     let host = urls.host(&state, "a:80").unwrap();
     let ids = ["http://a/1", "http://a/2"]
         .map(|url| urls.add(&state, &new_url(url, host), None).unwrap());
@@ -92,8 +92,8 @@ fn a_url_that_is_queued_again_comes_last_also_after_a_start() {
         urls.requeue(&state, &UrlRow { depth: 7, ..queued.url }, 3, None).unwrap();
     }
     let last = urls.add(&state, &new_url("http://a/3", host), None).unwrap();
-    urls.set_depth(ids[1], 70_000).unwrap();
-    let expected = [(ids[1], Some(0), 65_535), (ids[0], Some(3), 7), (last, Some(0), 0)];
+    urls.set_depth(&state, ids[1], 70_000).unwrap();
+    let expected = [(ids[1], Some(0), 70_000), (ids[0], Some(3), 7), (last, Some(0), 0)];
     let mut urls = urls.reloaded(&state);
     assert_eq!(ids.map(|id| urls.depth(id).unwrap()), [7, 65_535]);
     let queued = std::iter::from_fn(|| urls.take(&state, host).unwrap());
@@ -101,7 +101,7 @@ fn a_url_that_is_queued_again_comes_last_also_after_a_start() {
     assert_eq!(order, expected);
 }
 
-fn settle(urls: &mut UrlLog, state: &State, id: UrlId, reason: Reason) {
+fn settle(urls: &mut UrlIndex, state: &State, id: UrlId, reason: Reason) {
     let skipped = UrlState::Skipped(reason);
     let at = Timestamp(9);
     let outcome = UrlOutcome { state: skipped, cause: None, detail: None, status: None, at };
@@ -111,12 +111,12 @@ fn settle(urls: &mut UrlLog, state: &State, id: UrlId, reason: Reason) {
 #[test]
 fn hosts_with_urls_rotate_unless_they_are_suspended() {
     let state = State::in_memory().unwrap();
-    let mut urls = UrlLog::load(&state).unwrap();
+    let mut urls = UrlIndex::load(&state).unwrap();
     let hosts = ["a:80", "b:80", "c:80", "d:80"].map(|name| urls.host(&state, name).unwrap());
     for (seq, host) in (1..).zip(&hosts[..3]) {
         urls.add(&state, &new_url(&format!("http://x/{seq}"), *host), None).unwrap();
     }
-    let waiting = |urls: &UrlLog| urls.queue.rotation().collect::<Vec<_>>();
+    let waiting = |urls: &UrlIndex| urls.queue.rotation().collect::<Vec<_>>();
     assert_eq!(waiting(&urls), hosts[..3]);
     urls.move_to_back(&state, hosts[0], true).unwrap();
     assert_eq!(waiting(&urls), [hosts[1], hosts[2], hosts[0]]);
@@ -136,7 +136,7 @@ fn hosts_with_urls_rotate_unless_they_are_suspended() {
 #[test]
 fn the_cause_of_a_suspension_is_stored_and_a_pause_outlives_it() {
     let state = State::in_memory().unwrap();
-    let mut urls = UrlLog::load(&state).unwrap();
+    let mut urls = UrlIndex::load(&state).unwrap();
     let causes = [
         SuspendCause::CrawlDelay(Duration::from_millis(61_500)),
         SuspendCause::RetryAfter(Duration::from_hours(24)),

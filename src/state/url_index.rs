@@ -1,0 +1,394 @@
+//! The known URLs and the queue, in memory, beside their rows.
+//!
+//! A page has a hundred links, to anywhere. An index in the file would change a page of the file for each of them. The rows of `urls` are added
+//! in the order of their numbers, and one is changed only when its URL is fetched, put off or queued again. So what is written does not
+//! depend on how many URLs are known. A start reads all rows once.
+
+use std::{collections::HashSet, iter};
+
+use rusqlite::Row;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::{
+    State, StateError,
+    hosts::{HostId, SuspendCause},
+    known_urls::{KnownUrl, KnownUrls},
+    queue::{Late, Queue},
+    unsigned,
+    urls::{NO_URL, NewUrl, UrlId, UrlOutcome, UrlRow, UrlState, Visit, read_state},
+};
+use crate::page::Timestamp;
+
+/// The group of late URLs in the state that have waited for another one of the same page; others are numbers of patterns.
+const WAITED: u32 = 0;
+
+/// As many URLs can be queued again before another one is found, without a loss of their order.
+const TURNS: i64 = 1 << 20;
+
+/// A URL that was taken out of its host's queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Queued {
+    /// The URL.
+    pub(crate) url: UrlRow,
+    /// What is known of its page, if it was judged: then it is asked whether it has changed.
+    pub(crate) visit: Option<Box<Visit>>,
+}
+
+/// What a start reads of a row.
+struct Loaded {
+    hash: u64,
+    host: HostId,
+    depth: u32,
+    state: UrlState,
+    late: Option<u32>,
+    turn: Option<i64>,
+}
+
+/// The known URLs and the queue.
+#[derive(Debug)]
+pub(crate) struct UrlIndex {
+    hash_seed: u64,
+    known: KnownUrls,
+    /// Those that wait. What changes here only, the state says in another way.
+    pub(crate) queue: Queue,
+    /// How many URLs have no outcome yet: they are in the queue, in flight, or to be asked again.
+    open: u64,
+    /// The last turn that a URL was given which was queued again.
+    last_turn: i64,
+}
+
+/// The URLs that wait, while they are read.
+#[derive(Debug, Default)]
+struct Waiting {
+    /// Those that wait since they were found.
+    found: Vec<(HostId, UrlId)>,
+    /// Those that were queued again, with their turns.
+    again: Vec<(i64, HostId, UrlId)>,
+    late: Vec<(i64, HostId, UrlId, Late)>,
+}
+
+impl Waiting {
+    fn add(&mut self, id: UrlId, row: &Loaded) {
+        let turn = row.turn.unwrap_or(turn_when_found(id));
+        match row.late {
+            Some(WAITED) => self.late.push((turn, row.host, id, Late::Waited)),
+            Some(group) => self.late.push((turn, row.host, id, Late::Pattern(group))),
+            None if row.turn.is_some() => self.again.push((turn, row.host, id)),
+            None => self.found.push((row.host, id)),
+        }
+    }
+
+    /// All but the late ones, in the order in which they wait.
+    fn in_order(&self) -> impl Iterator<Item = (HostId, UrlId)> + Clone {
+        let mut found = self.found.iter().copied().peekable();
+        let mut again = self.again.iter().peekable();
+        iter::from_fn(move || {
+            let next = found.peek().map(|(_, id)| turn_when_found(*id));
+            let is_next = |it: &&(i64, HostId, UrlId)| next.is_none_or(|next| it.0 < next);
+            again.next_if(is_next).map(|(_, host, id)| (*host, *id)).or_else(|| found.next())
+        })
+    }
+}
+
+/// The place of a URL in the order of all that wait, if it waits since it was found.
+fn turn_when_found(id: UrlId) -> i64 {
+    id.0.saturating_mul(TURNS)
+}
+
+impl UrlIndex {
+    /// Loads what the state knows.
+    ///
+    /// # Errors
+    /// If SQLite fails or the rows make no sense.
+    pub(crate) fn load(state: &State) -> Result<Self, StateError> {
+        let hash_seed = hash_seed(state)?;
+        let (mut known, mut waiting) = (KnownUrls::default(), Waiting::default());
+        let (mut open, mut last_turn) = (0, 0);
+        let read = |row: &Row<'_>| {
+            let url = row.get_ref(1)?.as_str()?;
+            Ok::<_, rusqlite::Error>(Loaded {
+                hash: hash(hash_seed, url),
+                host: HostId(row.get(2)?),
+                depth: row.get(3)?,
+                state: read_state(row)?,
+                late: row.get(5)?,
+                turn: row.get(6)?,
+            })
+        };
+        let sql = "SELECT id, url, host, depth, state, late, turn FROM urls ORDER BY id";
+        state.each(
+            sql,
+            [],
+            |row| Ok((UrlId(row.get(0)?), read(row)?)),
+            |(id, row)| {
+                if known.append(row.hash, row.depth, row.state) != Some(id) {
+                    return Err(StateError::Damaged("the numbers of URLs have a gap"));
+                }
+                last_turn = last_turn.max(row.turn.unwrap_or_default());
+                if row.state == UrlState::Queued {
+                    open += 1;
+                    waiting.add(id, &row);
+                }
+                Ok(())
+            },
+        )?;
+        known.index();
+        waiting.again.sort_unstable();
+        waiting.late.sort_unstable_by_key(|it| it.0);
+        let suspended = state.suspended_hosts()?.into_iter().map(|host| host.host);
+        let mut queue = Queue::new(state.last_rank()?, suspended);
+        // Those that got no answer come first.
+        let tried: HashSet<UrlId> = state.attempts()?.iter().map(|(url, ..)| *url).collect();
+        let first = waiting.in_order().filter(|(_, id)| tried.contains(id));
+        let others = waiting.in_order().filter(|(_, id)| !tried.contains(id));
+        let filled = queue.fill(&state.ranks()?, first.chain(others));
+        filled.ok_or(StateError::Damaged("the host of a URL is missing"))?;
+        for (_, host, id, group) in waiting.late {
+            queue.push_late(host, group, id);
+        }
+        Ok(Self { hash_seed, known, queue, open, last_turn })
+    }
+
+    /// What is known of a URL in normal form.
+    pub(crate) fn find(&self, url: &str) -> Option<KnownUrl> {
+        self.known.find(hash(self.hash_seed, url))
+    }
+
+    /// How many URLs have no outcome yet.
+    pub(crate) fn open(&self) -> u64 {
+        self.open
+    }
+
+    /// How many links the URL is from its seed.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub(crate) fn depth(&self, id: UrlId) -> Result<u32, StateError> {
+        Ok(self.known.get(id).ok_or(NO_URL)?.0)
+    }
+
+    /// Enters a URL that is not known yet, and puts it in the queue if it waits.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn add(
+        &mut self,
+        state: &State,
+        new: &NewUrl<'_>,
+        late: Option<Late>,
+    ) -> Result<UrlId, StateError> {
+        let hash = hash(self.hash_seed, new.url);
+        let id = self.known.push(hash, new.depth, new.state);
+        let id = id.ok_or(StateError::TooManyUrls)?;
+        state.add_url(id, new, late.map(group_number))?;
+        if new.state == UrlState::Queued {
+            self.open += 1;
+            self.enter(state, new.host, id, late)?;
+        }
+        Ok(id)
+    }
+
+    /// Puts a URL in the queue that had been skipped, for a seed and at a depth.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn requeue(
+        &mut self,
+        state: &State,
+        row: &UrlRow,
+        seed: usize,
+        late: Option<Late>,
+    ) -> Result<(), StateError> {
+        state.revive_url(row, seed)?;
+        self.set_state(row.id, UrlState::Queued)?;
+        self.known.set_depth(row.id, row.depth);
+        self.put(state, row.host, row.id, late)
+    }
+
+    fn set_state(&mut self, id: UrlId, now: UrlState) -> Result<(), StateError> {
+        let (_, before) = self.known.get(id).ok_or(NO_URL)?;
+        self.known.set_state(id, now);
+        self.open += u64::from(now == UrlState::Queued);
+        self.open -= u64::from(before == UrlState::Queued);
+        Ok(())
+    }
+
+    /// Puts a URL that is in no queue at the end of its host's; with a group, among the late ones.
+    ///
+    /// # Errors
+    /// If SQLite fails, or there is no such URL.
+    pub(crate) fn put(
+        &mut self,
+        state: &State,
+        host: HostId,
+        url: UrlId,
+        late: Option<Late>,
+    ) -> Result<(), StateError> {
+        self.last_turn =
+            (self.last_turn + 1).max(turn_when_found(UrlId(self.known.len().into())) + 1);
+        state.set_turn(url, late.map(group_number), self.last_turn)?;
+        self.enter(state, host, url, late)
+    }
+
+    /// Enters a URL at the end of its queue, as its row says.
+    fn enter(
+        &mut self,
+        state: &State,
+        host: HostId,
+        url: UrlId,
+        late: Option<Late>,
+    ) -> Result<(), StateError> {
+        match late {
+            Some(group) => self.queue.push_late(host, group, url),
+            None => self.put_back(state, (host, url), false)?,
+        }
+        Ok(())
+    }
+
+    /// Takes the first URL of a host's queue out.
+    ///
+    /// # Errors
+    /// If SQLite fails or a row makes no sense.
+    pub(crate) fn take(
+        &mut self,
+        state: &State,
+        host: HostId,
+    ) -> Result<Option<Queued>, StateError> {
+        let Some(id) = self.queue.pop(host) else { return Ok(None) };
+        let url = state.url(id)?;
+        let visit = state.visit(id)?.map(Box::new);
+        Ok(Some(Queued { url, visit }))
+    }
+
+    /// Puts a URL back that was taken out, at the beginning of its host's queue or at its end.
+    ///
+    /// # Errors
+    /// If SQLite fails or there is no such host.
+    pub(crate) fn put_back(
+        &mut self,
+        state: &State,
+        (host, url): (HostId, UrlId),
+        is_first: bool,
+    ) -> Result<(), StateError> {
+        let rank = if self.queue.has(host) { 0 } else { state.rank(host)? };
+        if is_first {
+            self.queue.push_front(host, rank, url);
+        } else {
+            self.queue.push(host, rank, url);
+        }
+        Ok(())
+    }
+
+    /// Says what has become of a URL.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn record_outcome(
+        &mut self,
+        state: &State,
+        id: UrlId,
+        outcome: &UrlOutcome<'_>,
+    ) -> Result<(), StateError> {
+        state.set_url_state(id, outcome)?;
+        self.set_state(id, outcome.state)
+    }
+
+    /// Says that a URL is fewer links from its seed than was known.
+    ///
+    /// # Errors
+    /// If SQLite fails or there is none.
+    pub(crate) fn set_depth(
+        &mut self,
+        state: &State,
+        id: UrlId,
+        depth: u32,
+    ) -> Result<(), StateError> {
+        if !self.known.set_depth(id, depth) {
+            return Err(NO_URL);
+        }
+        state.set_depth(id, depth)
+    }
+
+    /// Takes all URLs out of the queue that do not wait any more.
+    pub(crate) fn dequeue_settled(&mut self) {
+        let Self { known, queue, .. } = self;
+        queue.retain(|id| known.get(id).is_some_and(|(_, state)| state == UrlState::Queued));
+    }
+
+    /// How many URLs are queued, and some of them, at most `most`, evenly distributed in the order in which they were found.
+    pub(crate) fn sample_queued(&self, most: usize) -> (usize, Vec<UrlId>) {
+        let is_queued =
+            |id: &UrlId| self.known.get(*id).is_some_and(|(_, state)| state == UrlState::Queued);
+        let queued = || (0..=self.known.len()).map(|id| UrlId(id.into())).filter(is_queued);
+        let count = queued().count();
+        (count, queued().step_by(count.div_ceil(most).max(1)).collect())
+    }
+
+    /// The number of the host of this name; a new one comes last in the rotation.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn host(&mut self, state: &State, name: &str) -> Result<HostId, StateError> {
+        match state.host_named(name)? {
+            Some(host) => Ok(host),
+            None => state.add_host(name, self.queue.next_rank()),
+        }
+    }
+
+    /// Moves the host to the end of the rotation. Unless it `lasts`, the host is where it was after the next start.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn move_to_back(
+        &mut self,
+        state: &State,
+        host: HostId,
+        lasts: bool,
+    ) -> Result<(), StateError> {
+        let rank = self.queue.next_rank();
+        self.queue.set_rank(host, rank);
+        if lasts { state.set_rank(host, rank) } else { Ok(()) }
+    }
+
+    /// Suspends a host: its URLs stay queued, but are not fetched.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn suspend_host(
+        &mut self,
+        state: &State,
+        host: HostId,
+        cause: SuspendCause,
+        until: Timestamp,
+    ) -> Result<(), StateError> {
+        self.queue.set_suspended(host, true);
+        state.suspend_host(host, cause, until)
+    }
+}
+
+/// The number of a group in the state.
+fn group_number(late: Late) -> u32 {
+    match late {
+        Late::Pattern(number) => number,
+        // After a start nothing is in flight.
+        Late::Waited | Late::Page(_) => WAITED,
+    }
+}
+
+/// The secret seed of a state's hashes, which every state has from its beginning.
+fn hash_seed(state: &State) -> Result<u64, StateError> {
+    let seed = state.meta::<i64>("url_hash_seed")?;
+    seed.map(unsigned).ok_or(StateError::Damaged("it has no seed for the hashes of URLs"))
+}
+
+fn hash(seed: u64, url: &str) -> u64 {
+    xxh3_64_with_seed(url.as_bytes(), seed)
+}
+
+#[cfg(test)]
+impl UrlIndex {
+    /// The same after a start: from what was written.
+    pub(super) fn reloaded(self, state: &State) -> Self {
+        Self::load(state).unwrap()
+    }
+}
