@@ -24,8 +24,8 @@ const NAMED: usize = 20;
 /// Validate a configuration, and print it with all defaults
 ///
 /// Checks everything that can be checked without a request, including seed files. Refuses seeds at addresses that are not public, and warns
-/// of seeds whose names cannot be resolved: looks up at most 1,000 names, for at most five seconds. The output is TOML and has the same
-/// meaning, apart from the password of `fetch.proxy`, which is hidden.
+/// of seeds that would not be fetched, and of those whose names cannot be resolved: looks up at most 1,000 names, for at most five seconds. The output is TOML and has the same
+/// meaning, apart from passwords and headers, which are hidden.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A minimal configuration says who crawls and where to begin:
@@ -52,11 +52,36 @@ pub(super) struct CheckArgs {
 
 pub(super) fn check(args: &CheckArgs, out: &mut Out) -> Result<Exit> {
     let config = Draft::read(&args.config, &args.set)?.check()?;
+    warn_of_nothing(&config)?;
     check_addresses(&config, args.offline)?;
     let toml =
         toml::to_string_pretty(&config).expect("a configuration that was read can be written");
     out.write_all(toml.as_bytes()).map_err(Failure::Output)?;
     Ok(Exit::Done)
+}
+
+/// Warns of budgets and patterns by which nothing would be fetched.
+fn warn_of_nothing(config: &Config) -> Result<()> {
+    let plan = config.clone().into_plan();
+    if plan.crawl.max_pages == 0 {
+        notify("warning: no page would be fetched, because crawl.max_pages is 0");
+    }
+    let (scope, roots) = plan.roots()?;
+    for (number, (seed, (_, urls))) in plan.seeds.iter().zip(&roots).enumerate() {
+        if seed.max_pages == 0 {
+            let source = &seed.source;
+            notify(format_args!(
+                "warning: no page of {source} would be fetched, because its max_pages is 0"
+            ));
+        }
+        let excluded = urls.iter().filter(|url| scope.admit_seed(number, url, |_| false).is_err());
+        for url in excluded.take(NAMED) {
+            notify(format_args!(
+                "warning: the seed {url} would not be fetched: its `exclude` matches it"
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Refuses seeds that would never be connected to, and warns of those that cannot be found now.

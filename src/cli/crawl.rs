@@ -3,13 +3,15 @@
 
 use std::{
     cell::Cell,
+    collections::{BTreeMap, BTreeSet},
     env, fs,
-    io::{self, BufRead, IsTerminal, Write},
+    io::{self, BufRead, IsTerminal, Read, Write},
     path::{Path, PathBuf},
     process,
     time::Duration,
 };
 
+use clap::ValueEnum;
 use jiff::Timestamp;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
@@ -25,8 +27,8 @@ use super::{
 };
 use crate::{
     config::{Draft, is_contact},
-    crawl::{self, Control, Plan, Progress},
-    page::thousands,
+    crawl::{self, Control, Plan, Progress, fetch::Access},
+    page::{NormalUrl, thousands},
     report::{Counts, End, HTML, Report, Warning, counted, minute},
 };
 
@@ -40,6 +42,8 @@ use crate::{
 #[command(after_help = "\
 Examples:
     pagesieve crawl https://docs.example.org/ --max-pages 1000
+    pagesieve crawl https://example.org/docs/ --scope prefix --exclude '\\.pdf$'
+    cat urls.txt | pagesieve crawl - --max-depth 0 --out listed
     pagesieve crawl docs.toml --dry-run
     pagesieve crawl docs.toml
     pagesieve crawl docs.toml --set crawl.max_pages=500 --out docs-again")]
@@ -58,6 +62,9 @@ pub(super) struct Args {
     /// Request known pages again and record changes: all of them, or those that are due by `crawl.revisit_after`
     #[arg(long, conflicts_with_all = ["dry_run", "fresh"])]
     revisit: bool,
+    /// Request URLs again whose failure may have passed: all of them, also those that failed just now
+    #[arg(long, conflicts_with_all = ["dry_run", "fresh"])]
+    retry_failed: bool,
     /// Do not ask before deleting
     #[arg(long, requires = "fresh")]
     yes: bool,
@@ -84,6 +91,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
     if args.revisit {
         plan.crawl.revisit_after.get_or_insert(Duration::ZERO);
     }
+    plan.retry_failed = args.retry_failed;
     if args.dry_run {
         return dry_run(&plan, out);
     }
@@ -181,7 +189,7 @@ pub(super) async fn run_plan(plan: Plan, show: Show) -> Result<(Report, Exit)> {
     let is_unreachable = |warning: &Warning| matches!(warning, Warning::Unreachable { .. });
     let exit = match report.end {
         End::Interrupted => stopped.get(),
-        // Nothing came of the run.
+        End::Nothing => Exit::Failed,
         _ if report.counts.fetched == 0 && report.warnings.iter().any(is_unreachable) => {
             Exit::Failed
         }
@@ -280,7 +288,8 @@ const CONTACT: &str = "pagesieve/contact";
 /// What to crawl, and the keys that have an option of their own.
 #[derive(Debug, clap::Args)]
 pub(super) struct Target {
-    /// The configuration, or one or more URLs: their hosts are crawled with the defaults, into runs/HOST
+    /// The configuration; or one or more URLs, a file with a URL on each line, or `-` for standard input: their hosts are crawled with the defaults,
+    /// into runs/HOST
     #[arg(required = true, value_name = "CONFIG|URL")]
     targets: Vec<PathBuf>,
     /// Who crawls, for the sites' owners: an email address or an http URL (for URLs; asked once on a terminal, and kept)
@@ -289,31 +298,65 @@ pub(super) struct Target {
     /// Stop after this many pages
     #[arg(long, value_name = "N")]
     max_pages: Option<u64>,
+    /// Follow at most this many links from a seed
+    #[arg(long, value_name = "N")]
+    max_depth: Option<u32>,
     /// The minimum pause between two requests to a host, as in `500ms`
     #[arg(long, value_name = "TIME", value_parser = duration)]
     delay: Option<Duration>,
+    /// The whole User-Agent, instead of one with the contact
+    #[arg(long, value_name = "TEXT", conflicts_with = "contact")]
+    user_agent: Option<String>,
+    /// A header for the hosts of the seeds, and no other; can be repeated
+    #[arg(long, value_name = "NAME: VALUE", value_parser = header)]
+    header: Vec<(String, String)>,
+    /// How far from the URLs pages may lie (for URLs)
+    #[arg(long, value_name = "SCOPE", value_enum)]
+    scope: Option<Scope>,
+    /// Only URLs that this regular expression matches, or another one that is given so (for URLs)
+    #[arg(long, value_name = "REGEX")]
+    include: Vec<String>,
+    /// No URLs that this regular expression matches; can be repeated (for URLs)
+    #[arg(long, value_name = "REGEX")]
+    exclude: Vec<String>,
     /// Set one key of the configuration, as in `crawl.max_depth=3`
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
 }
 
+/// How far from the URLs pages may lie.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Scope {
+    /// On the same name and port
+    Host,
+    /// In the same registrable domain
+    Domain,
+    /// Below the directory of the URL
+    Prefix,
+    /// Anywhere
+    Any,
+}
+
 impl Target {
     /// The configuration, with the options applied. Its output is `out`, if there is one.
     pub(super) fn draft(&self, out: Option<&Path>) -> Result<Draft> {
-        let urls: Vec<_> = self.targets.iter().filter_map(|target| as_url(target)).collect();
-        let mut draft = match &self.targets[..] {
-            [config] if urls.is_empty() => Draft::read(config, &self.flags())?,
-            targets if urls.len() == targets.len() => self.draft_of(&urls)?,
-            _ => {
-                let message = "a crawl takes one configuration, or only URLs";
-                let help = "URLs begin with https:// or http://; a configuration names several in [[seeds]]";
+        let (first, seeds) = self.seeds()?;
+        let is_of_urls = first.is_some();
+        let mut draft = if let Some(first) = first {
+            self.draft_of(&first, seeds)?
+        } else {
+            if self.scope.is_some() || !self.include.is_empty() || !self.exclude.is_empty() {
+                let message = "--scope, --include and --exclude are for URLs";
+                let help = "a configuration has these keys in each of its [[seeds]]";
                 return Err(Failure::refused(Exit::Usage, message.to_owned(), help));
             }
+            Draft::read(&self.targets[0], &self.flags())?
         };
+        self.add_headers(&mut draft)?;
         if let Some(out) = out {
             draft.config.output = Some(out.to_owned());
         }
-        if !urls.is_empty() {
+        if is_of_urls {
             let output = draft.config.output.as_deref().unwrap_or(Path::new("")).display();
             let user_agent = &draft.config.crawl.user_agent;
             notify(format_args!("crawling as {user_agent:?}; the run directory is {output}"));
@@ -321,14 +364,74 @@ impl Target {
         Ok(draft)
     }
 
-    /// The defaults with these URLs. The contact is that of the options, or one that was asked for, now or earlier.
-    fn draft_of(&self, urls: &[&str]) -> Result<Draft> {
-        let mut toml = format!("name = {}\n", Value::from(name(urls[0])?));
-        for url in urls {
-            toml += "[[seeds]]\nurl = ";
-            toml += &Value::from(*url).to_string();
-            toml += "\n";
+    /// What to crawl as tables of `[[seeds]]`, with the first URL; none if a configuration is named.
+    fn seeds(&self) -> Result<(Option<String>, Vec<toml::Table>)> {
+        let (mut first, mut seeds) = (None, Vec::new());
+        for target in &self.targets {
+            let (key, value, url) = if let Some(url) = as_url(target) {
+                ("url", url.into(), url.to_owned())
+            } else if target == Path::new("-") {
+                let mut text = String::new();
+                let read = io::stdin().read_to_string(&mut text);
+                read.map_err(Failure::read("standard input"))?;
+                let urls: Vec<Value> = listed(&text).map(Value::from).collect();
+                let first = urls.first().and_then(Value::as_str).map(str::to_owned);
+                let none = || {
+                    let message = "standard input has no URL".to_owned();
+                    Failure::refused(Exit::Usage, message, "write one URL a line, with https://")
+                };
+                let first = first.ok_or_else(none)?;
+                ("urls", urls.into(), first)
+            } else if let Some(url) = first_listed(target) {
+                let path = std::path::absolute(target).map_err(Failure::read(target))?;
+                ("file", path.display().to_string().into(), url)
+            } else if self.targets.len() > 1 {
+                let message = format!(
+                    "a crawl takes one configuration, or only URLs: {} is no URL, and no file that lists URLs",
+                    target.display()
+                );
+                let help = "URLs begin with https:// or http://; a configuration names several in [[seeds]]";
+                return Err(Failure::refused(Exit::Usage, message, help));
+            } else {
+                break;
+            };
+            first.get_or_insert(url);
+            seeds.push(toml::Table::from_iter([(key.to_owned(), value)]));
         }
+        Ok((first, seeds))
+    }
+
+    /// Sends the headers of the options to the hosts of the seeds.
+    fn add_headers(&self, draft: &mut Draft) -> Result<()> {
+        if self.header.is_empty() {
+            return Ok(());
+        }
+        let headers: BTreeMap<_, _> = self.header.iter().cloned().collect();
+        let plan = draft.config.clone().into_plan();
+        let (_, roots) = plan.roots()?;
+        let urls = roots.iter().flat_map(|(_, urls)| urls.iter().map(NormalUrl::root_url));
+        let root_urls: BTreeSet<String> = urls.collect();
+        for root_url in root_urls {
+            let url = Url::parse(&root_url).expect("a root URL is a URL");
+            draft.config.fetch.access.push(Access::new(url, headers.clone()));
+        }
+        Ok(())
+    }
+
+    /// The defaults with these URLs. The contact is that of the options, or one that was asked for, now or earlier.
+    fn draft_of(&self, first: &str, mut seeds: Vec<toml::Table>) -> Result<Draft> {
+        let scope = self.scope.and_then(|scope| scope.to_possible_value());
+        for seed in &mut seeds {
+            if let Some(scope) = &scope {
+                seed.insert("scope".to_owned(), scope.get_name().into());
+            }
+            for (key, patterns) in [("include", &self.include), ("exclude", &self.exclude)] {
+                seed.insert(key.to_owned(), patterns.clone().into());
+            }
+        }
+        let config = [("name", name(first)?.into()), ("seeds", seeds.into())];
+        let config = config.map(|(key, value): (&str, Value)| (key.to_owned(), value));
+        let toml = toml::Table::from_iter(config).to_string();
         let mut draft = Draft::parse(Path::new("URL"), toml, &self.flags())?;
         if draft.config.crawl.user_agent.is_empty() {
             draft.config.crawl.user_agent = user_agent(&kept_contact()?);
@@ -339,12 +442,14 @@ impl Target {
     /// The options as `--set` flags; those that were written as such come last and count.
     fn flags(&self) -> Vec<String> {
         let quoted = |text: String| Value::from(text);
-        let contact = self.contact.as_deref().map(user_agent).map(quoted);
+        let contact = self.contact.as_deref().map(user_agent);
+        let agent = self.user_agent.clone().or(contact).map(quoted);
         let delay = self.delay.map(|delay| {
             quoted(humantime_serde::re::humantime::format_duration(delay).to_string())
         });
         let keys = [
-            contact.map(|agent| format!("crawl.user_agent={agent}")),
+            agent.map(|agent| format!("crawl.user_agent={agent}")),
+            self.max_depth.map(|depth| format!("crawl.max_depth={depth}")),
             self.max_pages.map(|pages| format!("crawl.max_pages={pages}")),
             delay.map(|delay| format!("politeness.delay={delay}")),
         ];
@@ -358,6 +463,24 @@ fn as_url(target: &Path) -> Option<&str> {
         start.starts_with("http://") || start == "https://"
     };
     target.to_str().filter(scheme)
+}
+
+/// The URLs of a list, one a line. Lines that begin with `#` are comments.
+fn listed(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
+}
+
+/// The first URL of a file that lists URLs; `None` if it is none, as a configuration, which begins otherwise.
+fn first_listed(path: &Path) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    let first = listed(&text).next().filter(|first| as_url(Path::new(first)).is_some());
+    first.map(str::to_owned)
+}
+
+fn header(text: &str) -> Result<(String, String), String> {
+    let parts = text.split_once(':').filter(|(name, _)| !name.trim().is_empty());
+    let (name, value) = parts.ok_or("write it as `Name: value`")?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
 /// The name of the run: the host, with the port if the URL has one.

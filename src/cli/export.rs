@@ -1,20 +1,20 @@
 //! Prints parts of a run. `pagesieve export`: the URLs that are neither stored nor duplicates; `links`: its broken links; `rules`: the rules that
 //! it has learnt, for a configuration or for Scrapy; `clusters`: unique documents with their duplicates.
 
-use std::{borrow::Cow, io::Write, path::PathBuf};
+use std::{io::Write, path::PathBuf};
 
 use clap::ValueEnum;
 use serde::Serialize;
 
-use super::{Exit, Failure, Out, Result, notify, write_line};
+use super::{Exit, Failure, Out, Result, notify, rows::Rows};
 use crate::{
     crawl::{CrawlError, PastRun, state_in},
     filter::Step,
     learn::{LearntRule, Rule, to_json},
     page::{DocId, NormalUrl, UrlOptions},
-    report::counted,
+    report::{BrokenLink, counted},
     sink::{Decision, Replacement, VerdictName, four_decimals},
-    state::{JudgedDocument, State},
+    state::{JudgedDocument, Reason, State},
 };
 
 /// Print the URLs that a run skipped, or those that are still queued
@@ -37,12 +37,19 @@ pub(super) struct ExportArgs {
     /// Write to this file instead of standard output; an older file is replaced when the new one is complete
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Print CSV
+    #[arg(long, conflicts_with = "output")]
+    csv: bool,
 }
+
+const SKIPPED: [&str; 7] = ["url", "reason", "detail", "status", "referrer", "depth", "at"];
 
 pub(super) fn export(args: &ExportArgs, out: &mut Out) -> Result<Exit> {
     let run = PastRun::open(&args.directory)?;
     let Some(path) = &args.output else {
-        run.for_each_skipped(args.pending, |line| write_line(out, line))?;
+        let mut rows = Rows::new(out, args.csv, &SKIPPED)?;
+        run.for_each_skipped(args.pending, |line| rows.write(line))?;
+        rows.finish()?;
         return Ok(Exit::Done);
     };
     let mut file = Replacement::create(path.clone()).map_err(CrawlError::from)?;
@@ -51,28 +58,81 @@ pub(super) fn export(args: &ExportArgs, out: &mut Out) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Print the broken links of a run, and the pages that have them
+/// Print the links of a run, or its broken ones with the pages that have them
 ///
-/// Prints one JSON object per line: the URL that got an error or no answer, its status or why it failed, and the page on which it was found
-/// first. A run keeps no other pages that link to it. While a crawl is running in the directory, they are those of its last commit.
+/// Prints one JSON object per line. With a URL, the links to it and then those on it; without, all links: the page, the URL that it names, and
+/// what became of that. With --broken, each URL that got an error or no answer, is gone, or redirects to nowhere, and all pages that link to it,
+/// also by redirects. While a crawl is running in the directory, they are those of its last commit.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Example:
-    pagesieve links runs/docs --broken | jq -r '[.status // .why, .url, .referrers[]] | @tsv'")]
+Examples:
+    pagesieve links runs/docs --broken | jq -r '[.status // .why, .url, .referrers[]] | @tsv'
+    pagesieve links runs/docs --broken --fail > broken.jsonl    in a test: exit code 1 if there are any
+    pagesieve links runs/docs https://docs.example.org/intro")]
 pub(super) struct LinksArgs {
     /// The run directory
     #[arg(value_name = "RUN")]
     directory: PathBuf,
-    /// Print links that got an error or no answer
-    #[arg(long, required = true)]
+    /// Only links to this URL, and on it
+    #[arg(value_name = "URL", conflicts_with = "broken")]
+    url: Option<String>,
+    /// Only broken links, each once with all pages that have it
+    #[arg(long)]
     broken: bool,
+    /// End with exit code 1 if there are broken links
+    #[arg(long, requires = "broken")]
+    fail: bool,
+    /// Print CSV; of a broken link, a line for each page that has it
+    #[arg(long)]
+    csv: bool,
+}
+
+/// A page with a broken link, as a line of CSV.
+#[derive(Serialize)]
+struct BrokenRow<'a> {
+    url: &'a str,
+    reason: Reason,
+    status: Option<u16>,
+    why: Option<&'a str>,
+    referrer: Option<&'a str>,
 }
 
 pub(super) fn links(args: &LinksArgs, out: &mut Out) -> Result<Exit> {
-    debug_assert!(args.broken, "it is required");
-    PastRun::open(&args.directory)?.for_each_broken(|link| write_line(out, link))?;
+    let run = PastRun::open(&args.directory)?;
+    if args.broken {
+        let mut found = false;
+        let mut rows = Rows::new(out, args.csv, &["url", "reason", "status", "why", "referrer"])?;
+        run.for_each_broken(|link| {
+            found = true;
+            if !args.csv {
+                return rows.write(&link);
+            }
+            let BrokenLink { url, reason, status, why, referrers, .. } = &link;
+            let (reason, status, why) = (*reason, *status, why.as_deref());
+            let mut row = |referrer| rows.write(&BrokenRow { url, reason, status, why, referrer });
+            if referrers.is_empty() {
+                row(None)?;
+            }
+            referrers.iter().try_for_each(|referrer| row(Some(referrer)))
+        })?;
+        rows.finish()?;
+        return Ok(if found && args.fail { Exit::Failed } else { Exit::Done });
+    }
+    let of = args.url.as_deref().map(|url| {
+        let unknown = || {
+            let message = format!("the run in {} does not know {url}", args.directory.display());
+            Failure::refused(Exit::Failed, message, KNOWN)
+        };
+        run.url(url)?.map(|row| row.id).ok_or_else(unknown)
+    });
+    let mut rows = Rows::new(out, args.csv, &["from", "to", "reason", "status"])?;
+    run.for_each_link(of.transpose()?, |link| rows.write(link))?;
+    rows.finish()?;
     Ok(Exit::Done)
 }
+
+/// Where the URLs that a run knows are listed.
+pub(super) const KNOWN: &str = "pages.jsonl, duplicates.jsonl, `pagesieve export` and `pagesieve export --pending` list all known URLs, in their normal form";
 
 /// Print the rules that a run has learnt about URLs, with their evidence
 ///
@@ -181,7 +241,7 @@ pub(super) struct ClustersArgs {
     csv: bool,
 }
 
-/// A duplicate as a line of CSV or a part of a JSON object.
+/// A duplicate as a part of a JSON object, and after the id of its unique document a line of CSV.
 #[derive(Serialize)]
 struct Duplicate<'a> {
     id: &'a str,
@@ -193,7 +253,8 @@ struct Duplicate<'a> {
     similarity: f32,
 }
 
-const HEADER: &str = "id,duplicate,verdict,step,distance,signature_distance,similarity";
+const HEADER: [&str; 7] =
+    ["id", "duplicate", "verdict", "step", "distance", "signature_distance", "similarity"];
 
 pub(super) fn clusters(args: &ClustersArgs, out: &mut Out) -> Result<Exit> {
     let path = state_in(&args.path);
@@ -205,10 +266,8 @@ pub(super) fn clusters(args: &ClustersArgs, out: &mut Out) -> Result<Exit> {
     let failed = |source| Failure::State { path: path.clone(), source };
     let state = State::read(&path).map_err(failed)?;
     let of = args.of.as_deref().map(|id| versions(&state, id, args)).transpose()?;
-    if args.csv {
-        writeln!(out, "{HEADER}").map_err(Failure::Output)?;
-    }
-    let mut clusters = Clusters { out, csv: args.csv, current: None, id: None, count: 0 };
+    let rows = Rows::new(out, args.csv, &HEADER)?;
+    let mut clusters = Clusters { rows, current: None, id: None, count: 0 };
     match of {
         None => state.for_each_duplicate(None, |document| clusters.add(&state, &document))?,
         Some(versions) => {
@@ -221,6 +280,7 @@ pub(super) fn clusters(args: &ClustersArgs, out: &mut Out) -> Result<Exit> {
         }
     }
     clusters.end()?;
+    clusters.rows.finish()?;
     Ok(Exit::Done)
 }
 
@@ -247,8 +307,7 @@ fn versions(state: &State, id: &str, args: &ClustersArgs) -> Result<Vec<DocId>> 
 
 /// Writes clusters, one duplicate at a time.
 struct Clusters<'a> {
-    out: &'a mut Out,
-    csv: bool,
+    rows: Rows<'a>,
     current: Option<DocId>,
     /// The id of the current unique document, if it is known.
     id: Option<String>,
@@ -260,9 +319,9 @@ impl Clusters<'_> {
         self.end()?;
         self.current = Some(id);
         self.id = state.document(id)?.map(|document| document.name);
-        if !self.csv {
+        if let Rows::Json(out) = &mut self.rows {
             let id = serde_json::to_string(&self.id).expect("a string is JSON");
-            write!(self.out, "{{\"id\":{id},\"duplicates\":[").map_err(Failure::Output)?;
+            write!(out, "{{\"id\":{id},\"duplicates\":[").map_err(Failure::Output)?;
         }
         Ok(())
     }
@@ -282,48 +341,25 @@ impl Clusters<'_> {
             signature_distance: matched.signature_distance,
             similarity: matched.similarity,
         };
-        let written = if self.csv {
-            writeln!(self.out, "{}", duplicate.csv(self.id.as_deref().unwrap_or_default()))
-        } else {
-            let comma = if self.count > 0 { "," } else { "" };
-            let json = serde_json::to_string(&duplicate).expect("it is JSON");
-            write!(self.out, "{comma}{json}")
-        };
+        let is_first = self.count == 0;
         self.count += 1;
-        written.map_err(Failure::Output)
+        match &mut self.rows {
+            rows @ Rows::Csv(_) => rows.write(&(&self.id, duplicate)),
+            Rows::Json(out) => {
+                let comma = if is_first { "" } else { "," };
+                let json = serde_json::to_string(&duplicate).expect("it is JSON");
+                write!(out, "{comma}{json}").map_err(Failure::Output)
+            }
+        }
     }
 
     fn end(&mut self) -> Result<()> {
         let count = std::mem::take(&mut self.count);
-        match self.current.take() {
-            Some(_) if !self.csv => {
-                writeln!(self.out, "],\"count\":{count}}}").map_err(Failure::Output)
+        match (self.current.take(), &mut self.rows) {
+            (Some(_), Rows::Json(out)) => {
+                writeln!(out, "],\"count\":{count}}}").map_err(Failure::Output)
             }
             _ => Ok(()),
         }
-    }
-}
-
-impl Duplicate<'_> {
-    /// The fields of [`HEADER`], `of` the id of the unique document.
-    fn csv(&self, of: &str) -> String {
-        let json = serde_json::to_value(self).expect("it is JSON");
-        let text = |name: &str| match &json[name] {
-            serde_json::Value::Null => String::new(),
-            serde_json::Value::String(text) => quoted(text).into_owned(),
-            other => other.to_string(),
-        };
-        let mut fields = vec![quoted(of).into_owned(), text("id")];
-        fields.extend(HEADER.split(',').skip(2).map(text));
-        fields.join(",")
-    }
-}
-
-/// A field of CSV (RFC 4180).
-fn quoted(text: &str) -> Cow<'_, str> {
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\"")).into()
-    } else {
-        text.into()
     }
 }

@@ -17,7 +17,9 @@ mod export;
 mod extract;
 mod filter;
 mod lookup;
+mod pages;
 mod progress;
+mod rows;
 mod rule;
 #[cfg(feature = "serve")]
 mod serve;
@@ -52,8 +54,16 @@ type Out = BufWriter<StdoutLock<'static>>;
     version = about::VERSION.as_str(),
     max_term_width = 100,
     after_help = "\
-Exit codes: 0 done, 1 failed (at least in part), 2 wrong usage or configuration, 3 work left, 4 disk full,
-5 damaged, 130 and 143 interrupted. Standard output has only data; errors and logs go to standard error."
+Exit codes:
+    0          done
+    1          failed, at least in part
+    2          wrong usage or configuration
+    3          work is left
+    4          the disk is full
+    5          damaged
+    130, 143   interrupted
+
+Standard output has only data; errors and logs go to standard error."
 )]
 struct Cli {
     #[command(flatten)]
@@ -68,6 +78,7 @@ enum Command {
     Demo(demo::Args),
     Crawl(crawl::Args),
     Report(crawl::ReportArgs),
+    Pages(pages::Args),
     Export(export::ExportArgs),
     Links(export::LinksArgs),
     Rules(export::RulesArgs),
@@ -131,6 +142,7 @@ fn run(command: Command, out: &mut Out) -> Result<Exit> {
         Command::Demo(args) => demo::run(&args, out),
         Command::Crawl(args) => crawl::run(&args, out),
         Command::Report(args) => crawl::report(&args, out),
+        Command::Pages(args) => pages::run(&args, out),
         Command::Export(args) => export::export(&args, out),
         Command::Links(args) => export::links(&args, out),
         Command::Rules(args) => export::rules(&args, out),

@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use bytesize::ByteSize;
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::{
     sync::watch,
@@ -92,34 +93,49 @@ fn received(counts: &Tally) -> u64 {
     counts.fetched + counts.asked_again
 }
 
-/// The progress of a run. `before`: the pages received by earlier starts, which do not count for the rate.
+/// The progress of a run, in 80 columns. `before`: the pages received by earlier starts, which do not count for the rate.
 fn line(progress: Progress, before: u64, elapsed: Duration) -> String {
-    let Progress { counts, active_hosts, in_flight, waits, restored } = progress;
+    let Progress { counts, max_pages, waits, restored, .. } = progress;
     if let Some(Restored { read, all }) = restored {
         return format!("restoring the window: {} of {}", thousands(read), thousands(all));
     }
+    // A budget that the queue will exhaust.
+    let pages = if counts.fetched + counts.queued > max_pages {
+        format!("{} of {}", thousands(counts.fetched), counted(max_pages, "page"))
+    } else {
+        counted(counts.fetched, "page")
+    };
+    let queued = thousands(counts.queued);
     if let Some(waits) = waits {
-        let (pages, queued) = (counted(counts.fetched, "page"), thousands(counts.queued));
-        return format!("{pages}; {queued} queued; {}", waiting(waits));
+        return format!("{}  {pages}, {queued} queued; {}", clock(elapsed), waiting(waits));
     }
     let fetched = received(&counts).saturating_sub(before);
     #[expect(clippy::cast_precision_loss, reason = "a rate is shown with one decimal")]
     let rate = fetched as f64 / elapsed.as_secs_f64().max(1e-3);
-    let again = match counts.asked_again {
-        0 => String::new(),
-        pages => format!("{} asked again, ", thousands(pages)),
-    };
-    // A narrow terminal cuts the end, so the most important figures come first.
-    format!(
-        "{}: {} unique, {} exact, {} near; {} queued; {rate:.1}/s, {again}{} failed, {}, {in_flight} in flight",
-        counted(counts.fetched, "page"),
-        thousands(counts.unique),
-        thousands(counts.exact),
-        thousands(counts.near),
-        thousands(counts.queued),
-        thousands(counts.failed),
-        counted(active_hosts, "host"),
-    )
+    let size = ByteSize(counts.bytes).display().iec_short();
+    let repeated = counts.exact + counts.near;
+    let mut line = format!(
+        "{}  {pages} ({} repeated), {size}, {rate:.1}/s; {queued} queued",
+        clock(elapsed),
+        thousands(repeated),
+    );
+    for (count, what) in [(counts.asked_again, "asked again"), (counts.failed, "failed")] {
+        if count > 0 {
+            line += &format!(", {} {what}", thousands(count));
+        }
+    }
+    line
+}
+
+/// A time as hours, minutes and seconds.
+fn clock(time: Duration) -> String {
+    let seconds = time.as_secs();
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 {
+        format!("{hours}:{minutes:02}:{seconds:02}")
+    } else {
+        format!("{minutes}:{seconds:02}")
+    }
 }
 
 /// What it waits for, and for how long.
@@ -158,8 +174,15 @@ mod tests {
             failed: 2,
             queued: 40,
             asked_again: 0,
+            bytes: 3 << 20,
         };
-        Progress { counts, active_hosts: 1, in_flight: 7, ..Progress::default() }
+        Progress { counts, max_pages: 1_000, active_hosts: 1, in_flight: 7, ..Progress::default() }
+    }
+
+    #[test]
+    fn a_budget_is_named_that_the_queue_will_exhaust() {
+        let line = line(Progress { max_pages: 159, ..progress() }, 0, Duration::from_secs(60));
+        assert!(line.starts_with("1:00  120 of 159 pages (20 repeated), "), "{line}");
     }
 
     #[test]
@@ -175,7 +198,7 @@ mod tests {
         ] {
             let progress = Progress { waits: Some(waits), ..progress() };
             let line = line(progress, 20, left(10));
-            assert_eq!(line, format!("120 pages; 40 queued; {what}"));
+            assert_eq!(line, format!("0:10  120 pages, 40 queued; {what}"));
         }
     }
 
@@ -183,7 +206,23 @@ mod tests {
     fn a_line_has_the_rate_of_this_start_and_the_counts_of_all() {
         assert_eq!(
             line(progress(), 20, Duration::from_secs(10)),
-            "120 pages: 100 unique, 15 exact, 5 near; 40 queued; 10.0/s, 2 failed, 1 host, 7 in flight"
+            "0:10  120 pages (20 repeated), 3.0M, 10.0/s; 40 queued, 2 failed"
+        );
+        let counts = Tally {
+            fetched: 1_000_000,
+            unique: 600_000,
+            exact: 200_000,
+            near: 200_000,
+            queued: 2_000_000,
+            bytes: 123 << 30,
+            ..progress().counts
+        };
+        let progress = Progress { counts, max_pages: u64::MAX, ..progress() };
+        let line = line(progress, 0, Duration::from_secs(100_000));
+        assert!(
+            line.starts_with("27:46:40  1,000,000 pages (400,000 repeated), 123.0G, 10.0/s; 2,0")
+                && line.len() <= 80,
+            "{line}"
         );
     }
 
@@ -196,7 +235,7 @@ mod tests {
             received(&Tally { asked_again: 0, ..progress.counts }),
             Duration::from_secs(10),
         );
-        assert!(line.contains("40 queued; 5.0/s, 50 asked again"), "{line}");
+        assert!(line.contains(" 5.0/s; ") && line.contains("40 queued, 50 asked again"), "{line}");
     }
 
     #[test]

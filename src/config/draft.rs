@@ -75,7 +75,8 @@ impl Draft {
             Source::File(file) => Some(file),
             _ => None,
         });
-        let files = [&mut config.fetch.ca_file, &mut config.learn.rules_file];
+        let fetch = &mut config.fetch;
+        let files = [&mut fetch.ca_file, &mut fetch.cookie_file, &mut config.learn.rules_file];
         for file in seed_files.chain(files.into_iter().flatten()) {
             // An absolute path, so that the output of `check` means the same in any directory.
             let path = parent.join(&*file);
@@ -162,6 +163,7 @@ impl Draft {
         resolve(&self)?;
         timeout(&self)?;
         ca_file(&self)?;
+        credentials(&self)?;
         let all_mapped = seeds(&self)?;
         user_agent(&self, all_mapped)?;
         patterns(&self)?;
@@ -285,6 +287,28 @@ fn ca_file(draft: &Draft) -> Result<(), ConfigError> {
     Err(draft.invalid(&["fetch", "ca_file"], format!("`ca_file`: {error}"), "this file", help))
 }
 
+fn credentials(draft: &Draft) -> Result<(), ConfigError> {
+    let fetch = &draft.config.fetch;
+    for (number, access) in fetch.access.iter().enumerate() {
+        let wrong = access.header_map().err();
+        let wrong =
+            wrong.or_else(|| (!access.url.has_host()).then(|| "`url` has no host".to_owned()));
+        if let Some(why) = wrong {
+            let place = ["fetch", "access", &number.to_string()];
+            let help = "example:\n[[fetch.access]]\nurl = \"https://docs.example.org/\"\nheaders = { \"X-Key\" = \"…\" }";
+            return Err(draft.invalid(&place, why, "here", help));
+        }
+    }
+    let Err(error) = fetch.check_credentials() else { return Ok(()) };
+    let help = "a file of cookies in Netscape's format, relative to the configuration's directory";
+    Err(draft.invalid(
+        &["fetch", "cookie_file"],
+        format!("`cookie_file`: {error}"),
+        "this file",
+        help,
+    ))
+}
+
 /// Checks the seeds. Returns whether `fetch.resolve` maps all of them.
 fn seeds(draft: &Draft) -> Result<bool, ConfigError> {
     if draft.config.seeds.is_empty() {
@@ -295,18 +319,27 @@ fn seeds(draft: &Draft) -> Result<bool, ConfigError> {
     let mut all_mapped = true;
     for (number, seed) in draft.config.seeds.iter().enumerate() {
         all_mapped &= match &seed.source {
-            Source::Url(url) => one_url(draft, number, "url", url)?,
-            Source::Sitemap(url) => one_url(draft, number, "sitemap", url)?,
+            Source::Url(url) => one_url(draft, number, &["url"], url)?,
+            Source::Urls(urls) => {
+                let mut all = true;
+                for (place, url) in urls.iter().enumerate() {
+                    all &= one_url(draft, number, &["urls", &place.to_string()], url)?;
+                }
+                all
+            }
+            Source::Sitemap(url) => one_url(draft, number, &["sitemap"], url)?,
             Source::File(path) => seed_file(draft, number, path)?,
         };
     }
     Ok(all_mapped)
 }
 
-fn one_url(draft: &Draft, number: usize, key: &str, url: &Url) -> Result<bool, ConfigError> {
+fn one_url(draft: &Draft, number: usize, place: &[&str], url: &Url) -> Result<bool, ConfigError> {
+    let key = place[0];
     let normal = NormalUrl::new(url, &draft.config.crawl.url_options());
     let normal = normal.map_err(|error| {
-        let place = ["seeds", &number.to_string(), key];
+        let number = number.to_string();
+        let place = [&["seeds", number.as_str()], place].concat();
         let help = format!("example: `{key} = \"https://docs.example.org/\"`");
         draft.invalid(&place, format!("`{key}`: {error}"), "here", &help)
     })?;

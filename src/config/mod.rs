@@ -103,6 +103,7 @@ impl Config {
             store: self.store,
             extract: self.extract,
             seeds: self.seeds,
+            retry_failed: false,
         }
     }
 }

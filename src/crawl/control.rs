@@ -37,6 +37,8 @@ impl Control {
 pub struct Progress {
     /// What was found so far, over all starts of the run.
     pub counts: Tally,
+    /// The budget of pages, over all starts of the run.
+    pub max_pages: u64,
     /// Hosts that have something to do.
     pub active_hosts: usize,
     /// Requests in flight.
@@ -88,4 +90,6 @@ pub struct Tally {
     pub queued: u64,
     /// How often a known page was asked for again and had no new text.
     pub asked_again: u64,
+    /// Bytes of the bodies of pages, without their content coding.
+    pub bytes: u64,
 }

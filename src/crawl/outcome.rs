@@ -84,6 +84,10 @@ pub(super) struct Received {
     pub(super) status: u16,
     pub(super) content_type: Option<String>,
     pub(super) at: Timestamp,
+    /// The length of the body, without its content coding.
+    pub(super) size: u64,
+    /// The time from the beginning of the request to the end of the body.
+    pub(super) took: Duration,
     /// Whether the body was cut at the limit.
     pub(super) is_cut: bool,
     /// With what its server can be asked for changes.

@@ -211,6 +211,8 @@ pub struct Plan {
     pub name: String,
     /// The run directory: created if it does not exist, continued if it does.
     pub directory: PathBuf,
+    /// Whether the start asks for all URLs again whose failure may have passed, not only for those that failed some hours ago.
+    pub retry_failed: bool,
     /// The `[crawl]` table.
     pub crawl: Options,
     /// The `[politeness]` table.
@@ -237,6 +239,7 @@ impl Plan {
             name: name.into(),
             directory: directory.into(),
             crawl: Options::default(),
+            retry_failed: false,
             politeness: politeness::Options::default(),
             fetch: fetch::Options::default(),
             dedup: Dedup::default(),
@@ -248,11 +251,15 @@ impl Plan {
     }
 
     /// The seed lists, compiled, and the URLs that each of them names.
-    pub(super) fn roots(&self) -> Result<(Scope, Vec<Root>), CrawlError> {
+    pub(crate) fn roots(&self) -> Result<(Scope, Vec<Root>), CrawlError> {
         let options = self.crawl.url_options();
         let roots = |seed: &Seed| match &seed.source {
             Source::Url(url) => Ok((UrlKind::Page, vec![NormalUrl::new(url, &options)?])),
             Source::Sitemap(url) => Ok((UrlKind::Sitemap, vec![NormalUrl::new(url, &options)?])),
+            Source::Urls(urls) => {
+                let normal = urls.iter().map(|url| NormalUrl::new(url, &options));
+                Ok((UrlKind::Page, normal.collect::<Result<_, _>>()?))
+            }
             Source::File(path) => {
                 let unread = |source| CrawlError::SeedFile { path: path.clone(), source };
                 let file = fs::read(path).map_err(unread)?;
@@ -272,7 +279,7 @@ impl Plan {
 }
 
 /// The URLs of a seed list, and whether each is a page or a sitemap.
-pub(super) type Root = (UrlKind, Vec<NormalUrl>);
+pub(crate) type Root = (UrlKind, Vec<NormalUrl>);
 
 /// Why a run cannot start or continue.
 #[derive(Debug, thiserror::Error)]

@@ -7,6 +7,7 @@ use std::{
 };
 
 use lru::LruCache;
+use serde::Serialize;
 
 use super::{
     directory::open_run,
@@ -22,11 +23,11 @@ use crate::{
     index::{Index, Scan},
     learn::{self, Learner, LearntRule},
     page::{DocId, NormalUrl, Timestamp, UrlOptions},
-    report::BrokenLink,
+    report::{BrokenLink, for_each_broken},
     sink::SkippedLine,
     state::{
-        JudgedDocument, KeptText, Reason, RecordedRecipe, SignatureLog, State, StateError, UrlRow,
-        UrlState,
+        JudgedDocument, KeptText, Reason, RecordedRecipe, SignatureLog, State, StateError, UrlId,
+        UrlRow, UrlState,
     },
 };
 
@@ -77,6 +78,19 @@ pub struct Revisits {
     pub gone: Option<Reason>,
 }
 
+/// A link on a page.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Link {
+    /// The page, sitemap or redirect.
+    pub from: String,
+    /// The URL that it names.
+    pub to: String,
+    /// Why that was not judged: `pending` if it is queued. `None` if it was.
+    pub reason: Option<Reason>,
+    /// The status of its last answer, if there was any.
+    pub status: Option<u16>,
+}
+
 /// A unique page of a run's window, and the distance between its text and another.
 #[derive(Clone, Debug)]
 pub struct NearPage {
@@ -120,12 +134,8 @@ impl UrlExplanation {
     /// Why it was skipped, if it was.
     #[must_use]
     pub fn reason(&self) -> Option<Reason> {
-        match self.url.state {
-            UrlState::Judged => None,
-            UrlState::Skipped(reason) => Some(reason),
-            UrlState::Queued if self.suspended.is_some() => Some(Reason::Host),
-            UrlState::Queued => Some(Reason::Pending),
-        }
+        let is_suspended = self.url.state == UrlState::Queued && self.suspended.is_some();
+        if is_suspended { Some(Reason::Host) } else { self.url.reason() }
     }
 }
 
@@ -170,9 +180,7 @@ impl PastRun {
     /// If the state cannot be read, or `url` is not a URL.
     pub fn explain(&self, url: &str) -> Result<Option<UrlExplanation>, CrawlError> {
         let state = &self.state;
-        let normal = NormalUrl::parse(url, &UrlOptions::default())?;
-        let kept = NormalUrl::parse(url, &UrlOptions { tracking: Vec::new() })?;
-        let Some(url) = state.url_named(normal.as_str(), kept.as_str())? else { return Ok(None) };
+        let Some(url) = self.url(url)? else { return Ok(None) };
         let seeds: Vec<String> = self.state.json("seed_lists")?.unwrap_or_default();
         let referrer = url.referrer.map(|id| state.url_by_id(id)).transpose()?.flatten();
         let suspended = state.suspended_hosts()?.into_iter().find(|host| host.host == url.host);
@@ -244,19 +252,58 @@ impl PastRun {
         })
     }
 
-    /// Calls `visit` with each URL that got an error or no answer, in the order in which they were found.
+    /// Calls `visit` with each URL that got an error or no answer, in the order in which they were found, and all pages that link to it.
     ///
     /// # Errors
     /// If the state cannot be read, or `visit` fails.
     pub fn for_each_broken<E: From<StateError>>(
         &self,
-        mut visit: impl FnMut(&BrokenLink) -> Result<(), E>,
+        visit: impl FnMut(BrokenLink) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for_each_broken(&self.state, usize::MAX, visit)
+    }
+
+    /// The row of a URL, in any spelling; `None` if the run does not know it.
+    ///
+    /// # Errors
+    /// If the state cannot be read, or `url` is not a URL.
+    pub fn url(&self, url: &str) -> Result<Option<UrlRow>, CrawlError> {
+        let normal = NormalUrl::parse(url, &UrlOptions::default())?;
+        let kept = NormalUrl::parse(url, &UrlOptions { tracking: Vec::new() })?;
+        Ok(self.state.url_named(normal.as_str(), kept.as_str())?)
+    }
+
+    /// Calls `visit` with each link of the run, in the order in which the pages were found; or with those to a URL, and then those on it. A redirect
+    /// is a link too, and so is a line of a sitemap. Links are those of the page's latest version.
+    ///
+    /// # Errors
+    /// If the state cannot be read, or `visit` fails.
+    pub fn for_each_link<E: From<StateError>>(
+        &self,
+        of: Option<UrlId>,
+        mut visit: impl FnMut(&Link) -> Result<(), E>,
     ) -> Result<(), E> {
         let state = &self.state;
-        state.for_each_url(
-            |state, _| BrokenLink::select(state),
-            |row, reason| visit(&BrokenLink::of(state, row, reason)?),
-        )
+        // The same few pages come again and again.
+        let mut rows = LruCache::new(REFERRERS);
+        let mut each = |from: UrlId, to: Vec<UrlId>| {
+            for to in to {
+                let mut row = |id| rows.try_get_or_insert(id, || state.url(id)).cloned();
+                let (from, to): (UrlRow, UrlRow) = (row(from)?, row(to)?);
+                visit(&Link {
+                    from: from.url.to_string(),
+                    to: to.url.to_string(),
+                    reason: to.reason(),
+                    status: to.status,
+                })?;
+            }
+            Ok::<_, E>(())
+        };
+        state.for_each_links(|from, mut to| {
+            to.retain(|to| of.is_none_or(|url| url == *to));
+            each(from, to)
+        })?;
+        of.map_or(Ok(()), |url| each(url, state.links_of(url)?))
     }
 
     /// The rules that the run has learnt or imported, also those that were revoked, with their evidence as of the last commit.

@@ -10,6 +10,7 @@ use url::{Position, Url};
 
 use crate::{
     page::{NormalUrl, UrlOptions},
+    report::counted,
     state::Reason,
 };
 
@@ -49,6 +50,8 @@ pub struct Seed {
 pub enum Source {
     /// A single URL.
     Url(Url),
+    /// Some URLs.
+    Urls(Vec<Url>),
     /// A file of URLs, in the format of [`read_seed_file`].
     File(PathBuf),
     /// A sitemap.
@@ -59,6 +62,11 @@ impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Url(url) | Self::Sitemap(url) => url.fmt(f),
+            Self::Urls(urls) => match &urls[..] {
+                [] => f.write_str("no URL"),
+                [url] => url.fmt(f),
+                [first, more @ ..] => write!(f, "{first} and {}", counted(more.len(), "other")),
+            },
             Self::File(path) => path.display().fmt(f),
         }
     }
@@ -84,6 +92,7 @@ pub enum Reach {
 #[serde(default, deny_unknown_fields)]
 struct Fields {
     url: Option<Url>,
+    urls: Option<Vec<Url>>,
     file: Option<PathBuf>,
     sitemap: Option<Url>,
     scope: Reach,
@@ -100,13 +109,17 @@ impl TryFrom<Fields> for Seed {
     type Error = &'static str;
 
     fn try_from(mut fields: Fields) -> Result<Self, &'static str> {
-        let source = match (fields.url.take(), fields.file.take(), fields.sitemap.take()) {
-            (Some(url), None, None) => Source::Url(url),
-            (None, Some(file), None) => Source::File(file),
-            (None, None, Some(sitemap)) => Source::Sitemap(sitemap),
-            _ => return Err("a seed list needs exactly one of `url`, `file` and `sitemap`"),
-        };
-        Ok(Self::of(source, fields))
+        let sources = [
+            fields.url.take().map(Source::Url),
+            fields.urls.take().map(Source::Urls),
+            fields.file.take().map(Source::File),
+            fields.sitemap.take().map(Source::Sitemap),
+        ];
+        let mut sources = sources.into_iter().flatten();
+        match (sources.next(), sources.next()) {
+            (Some(source), None) => Ok(Self::of(source, fields)),
+            _ => Err("a seed list needs exactly one of `url`, `urls`, `file` and `sitemap`"),
+        }
     }
 }
 

@@ -9,7 +9,12 @@
 //! Whether robots.txt allows its request a worker asks, not the engine: a hostile robots.txt has 10,000 long patterns to compare with each URL,
 //! and the engine would start nothing meanwhile.
 
-use std::{collections::HashSet, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{
+    collections::HashSet,
+    panic::AssertUnwindSafe,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use futures_util::FutureExt;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -98,11 +103,13 @@ impl Worker {
             UrlKind::Sitemap => Resource::Sitemap,
         };
         let known = known(task).map(|visit| &visit.validators);
+        let began = Instant::now();
         let (got, exchange) =
             self.request(task.id, (url, known), resource, task.head_timeout).await;
+        let took = began.elapsed();
         trace(url, &got);
         let outcome = match got {
-            Ok(response) => self.receive(task, response).await,
+            Ok(response) => self.receive(task, response, took).await,
             Err(error) => Outcome::Skipped(failed(&error)),
         };
         (outcome, exchange)
@@ -127,13 +134,20 @@ impl Worker {
     }
 
     /// Decides what a response is: a redirect, an error, a sitemap, a page or something else.
-    async fn receive(self: &Arc<Self>, task: &Arc<Task>, mut response: Response) -> Outcome {
+    async fn receive(
+        self: &Arc<Self>,
+        task: &Arc<Task>,
+        mut response: Response,
+        took: Duration,
+    ) -> Outcome {
         let url = task.queued.url.url.requested();
         let status = response.status.as_u16();
         let received = Received {
             status,
             content_type: response.content_type.take(),
             at: Timestamp::now(),
+            size: response.body.len() as u64,
+            took,
             is_cut: response.extent == Extent::Cut,
             validators: std::mem::take(&mut response.validators),
             share: response.share.take(),

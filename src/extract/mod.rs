@@ -103,6 +103,10 @@ pub struct Extractor {
 pub struct Extracted {
     /// The content of `title`, with white space tidied.
     pub title: Option<String>,
+    /// The first `h1`, with white space tidied.
+    pub heading: Option<String>,
+    /// The first description of the page's meta elements (`description`, `og:description` or `twitter:description`), with white space tidied.
+    pub description: Option<String>,
     /// The body text, or what the [`Rules`] for the page select. It has no navigation, header, footer, sidebars, scripts, cookie notices or
     /// related pages. It has no comments, unless the page consists of them or is a discussion. Text that attributes or inline styles hide is left
     /// out, except in panels that readers open, in parts that a script moves to their places, and if it is nearly all of the page's text, which a
@@ -194,6 +198,8 @@ impl Extractor {
             links,
             canonical: reading.canonical.into_iter().chain(headers).find_map(resolved),
             title: reading.title,
+            heading: reading.heading,
+            description: reading.description,
             text: reading.text,
             outline,
             robots,

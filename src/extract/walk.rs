@@ -21,6 +21,9 @@ use crate::page::Outline;
 #[derive(Debug, Default)]
 pub(super) struct Reading<'a> {
     pub(super) title: Option<String>,
+    /// The first main heading.
+    pub(super) heading: Option<String>,
+    pub(super) description: Option<String>,
     pub(super) text: String,
     pub(super) outline: Outline,
     pub(super) links: Vec<RawLink<'a>>,
@@ -68,7 +71,6 @@ fn walk<'a, 'o>(
         writer: Writer::default(),
         blocks: Blocks::new(),
         names: KnownNames::default(),
-        heading: None,
         muted: None,
         revealed,
         hidden: None,
@@ -115,8 +117,6 @@ struct Walk<'a, 'o> {
     writer: Writer,
     blocks: Blocks,
     names: KnownNames<'a>,
-    /// The first main heading.
-    heading: Option<String>,
     /// The outermost open element whose text is ignored.
     muted: Option<NodeId>,
     /// Elements that are hidden and shown all the same.
@@ -193,7 +193,7 @@ impl<'a> Walk<'a, '_> {
 
     /// All that the page shows.
     fn outline(&self, parents: &[usize], keeps: &[bool]) -> Outline {
-        let name = [self.reading.title.as_deref(), self.heading.as_deref()];
+        let name = [self.reading.title.as_deref(), self.reading.heading.as_deref()];
         let mut outline = Outline::new(&name.map(Option::unwrap_or_default).join("\n"));
         let number = |block: usize| u32::try_from(block).unwrap_or(Outline::PAGE);
         for &parent in parents.iter().skip(1) {
@@ -346,9 +346,9 @@ impl<'a> Walk<'a, '_> {
                 let title = tidy(&node.text().collect::<String>());
                 self.reading.title = (!title.is_empty()).then_some(title);
             }
-            local_name!("h1") if self.heading.is_none() => {
+            local_name!("h1") if self.reading.heading.is_none() => {
                 let heading = tidy(&node.text().collect::<String>());
-                self.heading = (!heading.is_empty()).then_some(heading);
+                self.reading.heading = (!heading.is_empty()).then_some(heading);
             }
             local_name!("html") => {
                 let lang = attribute(element, &local_name!("lang"));
@@ -371,6 +371,10 @@ impl<'a> Walk<'a, '_> {
         };
         if names.iter().filter_map(|name| attribute(element, name)).any(is_description) {
             self.declared.describe(content);
+            if self.reading.description.is_none() {
+                let description = tidy(content);
+                self.reading.description = (!description.is_empty()).then_some(description);
+            }
         }
         match attribute(element, &local_name!("property")).map(str::trim) {
             Some("og:title") => self.declared.headline(content),

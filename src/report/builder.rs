@@ -12,8 +12,8 @@ use crate::{
     filter::{Kind, Step},
     page::{DocId, Lang, site_of},
     report::{
-        BROKEN, BrokenLink, CLUSTERS, Cluster, Counts, Host, MEMBERS, Member, Omitted, Pass,
-        Report, SEEDS, SuspendedHost, UnreachableSeed, Warning,
+        BROKEN, CLUSTERS, Cluster, Counts, End, Host, MEMBERS, Member, Omitted, Pass, Report,
+        SEEDS, SuspendedHost, UnreachableSeed, Warning, broken::for_each_broken,
     },
     sink::ChangeName,
     state::{HostId, JudgedDocument, Reason, SkipCause, State, StateError, UrlRow, UrlState},
@@ -61,7 +61,6 @@ struct Group {
 /// The URLs that failed, counted.
 #[derive(Debug, Default)]
 struct Urls {
-    broken: Vec<BrokenLink>,
     /// Seeds that could not be reached, and the first of them.
     unreachable: u64,
     seeds: Vec<UrlRow>,
@@ -138,6 +137,9 @@ impl Builder {
         (counts.unchanged, counts.changed) = state.visit_counts()?;
         counts.gone = self.gone;
         run.counts = counts;
+        if run.end == End::Done && run.counts.judged() == 0 {
+            run.end = End::Nothing;
+        }
         run.suspended = std::mem::take(&mut urls.suspended);
         run.suspended.sort_by(|a, b| b.urls.cmp(&a.urls).then_with(|| a.host.cmp(&b.host)));
         let hosts = std::mem::take(&mut found.hosts);
@@ -145,7 +147,11 @@ impl Builder {
         let mut hosts: Vec<_> = hosts.into_iter().map(named).collect();
         hosts.sort_by(|a, b| b.fetched.cmp(&a.fetched).then_with(|| a.host.cmp(&b.host)));
         let all = largest_first(std::mem::take(&mut found.groups).into_values().collect());
-        let broken = std::mem::take(&mut urls.broken);
+        let mut broken = Vec::new();
+        for_each_broken(state, BROKEN, |link| {
+            broken.push(link);
+            Ok::<_, StateError>(())
+        })?;
         let warnings = self.warnings(state, &run, keeps, &found, (&hosts, &all, urls))?;
         let near = |groups: &[Group]| groups.iter().filter(|group| group.near > 0).count() as u64;
         let pages = |groups: &[Group]| groups.iter().map(|group| group.count).sum::<u64>();
@@ -303,9 +309,6 @@ impl Pages {
             if is_seed && row.cause.is_some_and(SkipCause::may_pass) {
                 urls.unreachable += 1;
                 urls.seeds.extend((urls.seeds.len() < SEEDS).then(|| row.clone()));
-            }
-            if is_failure(reason) && urls.broken.len() < BROKEN {
-                urls.broken.push(BrokenLink::of(state, row, reason)?);
             }
             Ok::<_, StateError>(())
         })?;

@@ -2,6 +2,7 @@
 //!
 //! `builder` counts a run, `warning` finds what needs attention, `render` writes for people.
 
+mod broken;
 mod builder;
 mod render;
 mod warning;
@@ -18,9 +19,11 @@ use crate::{
     filter::Step,
     index::Audit,
     sink::{SinkError, VerdictName, replace},
-    state::{Reason, State, StateError, UrlRow, UrlState},
+    state::Reason,
 };
 
+pub(crate) use broken::for_each_broken;
+pub use broken::{BROKEN, BrokenLink};
 pub(crate) use builder::{Builder, Pages};
 pub(crate) use render::audited;
 pub(crate) use render::{counted, minute};
@@ -168,6 +171,8 @@ impl DeferredUrls {
 pub enum End {
     /// Nothing was left to fetch.
     Done,
+    /// Nothing was left to fetch, and no page has been judged.
+    Nothing,
     /// Nothing was left that could be fetched for now, but hosts that had answered did not any more.
     Open,
     /// A budget of pages was spent.
@@ -438,58 +443,5 @@ impl Report {
     #[must_use]
     pub fn html(&self) -> String {
         render::html(self)
-    }
-}
-
-/// A report lists at most this many broken links.
-pub const BROKEN: usize = 100;
-
-/// Redirects in a row that are followed back to the page with the link.
-const MAX_REDIRECTS: usize = 10;
-
-/// A URL that got an error or no answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BrokenLink {
-    /// The URL.
-    pub url: String,
-    /// `status` or `failure`.
-    pub reason: Reason,
-    /// The HTTP status, if there was a response.
-    pub status: Option<u16>,
-    /// The error.
-    pub why: Option<String>,
-    /// The pages that link to it: the one on which the URL was found first, because a run keeps no others. Empty for a seed.
-    pub referrers: Vec<String>,
-    /// The URL on that page, if it redirects to the broken one.
-    pub link: Option<String>,
-}
-
-impl BrokenLink {
-    /// The reason for which a URL in this state is a broken link, if it is.
-    pub(crate) fn select(state: UrlState) -> Option<Reason> {
-        state.skipped().filter(|reason| matches!(reason, Reason::Status | Reason::Failure))
-    }
-
-    /// The broken link of a row, which was skipped for this reason.
-    ///
-    /// # Errors
-    /// If the state cannot be read.
-    pub(crate) fn of(state: &State, row: UrlRow, reason: Reason) -> Result<Self, StateError> {
-        let redirects = |row: &UrlRow| row.state == UrlState::Skipped(Reason::Redirect);
-        let mut referrer = row.referrer.map(|id| state.url_by_id(id)).transpose()?.flatten();
-        let mut link = None;
-        for _ in 0..MAX_REDIRECTS {
-            let Some(redirect) = referrer.take_if(|row| redirects(row)) else { break };
-            referrer = redirect.referrer.map(|id| state.url_by_id(id)).transpose()?.flatten();
-            link = Some(redirect.url.to_string());
-        }
-        Ok(Self {
-            url: row.url.to_string(),
-            reason,
-            status: row.status,
-            why: row.detail,
-            referrers: referrer.into_iter().map(|row| row.url.to_string()).collect(),
-            link,
-        })
     }
 }

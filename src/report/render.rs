@@ -135,6 +135,7 @@ impl fmt::Display for End {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Done => "done",
+            Self::Nothing => "ended without a page",
             Self::Open => "open: work is left",
             Self::Budget => "budget spent",
             Self::Interrupted => "interrupted",

@@ -174,7 +174,7 @@ impl Warning {
     /// Whether it comes before everything else.
     pub(super) fn is_first(&self) -> bool {
         match self {
-            Self::Unreachable { .. } => true,
+            Self::Unreachable { .. } | Self::Nothing { .. } => true,
             Self::Unasked { seeds, .. } => seeds.iter().any(|seed| !seed.why.is_empty()),
             _ => false,
         }
@@ -187,7 +187,7 @@ impl Warning {
         end: End,
         example: impl FnOnce(Reason) -> Result<Option<UrlRow>, StateError>,
     ) -> Result<Option<Self>, StateError> {
-        if end != End::Done || counts.judged() > 0 {
+        if end != End::Nothing {
             return Ok(None);
         }
         let leads_on = |reason| matches!(reason, Reason::Redirect | Reason::Sitemap);

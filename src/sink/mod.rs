@@ -396,6 +396,12 @@ pub struct PageLine<'a> {
     pub against: Option<Cow<'a, str>>,
     /// The page's title.
     pub title: Option<Cow<'a, str>>,
+    /// Its first `h1`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heading: Option<Cow<'a, str>>,
+    /// How it describes itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<Cow<'a, str>>,
     /// The body text, unless the configuration leaves texts out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<Cow<'a, str>>,
@@ -407,10 +413,19 @@ pub struct PageLine<'a> {
     pub charset: Cow<'a, str>,
     /// When the response was received.
     pub fetched_at: Timestamp,
+    /// The length of the body in bytes, without its content coding.
+    #[serde(default)]
+    pub size: u64,
+    /// Milliseconds from the beginning of the request to the end of the body.
+    #[serde(default)]
+    pub time: Option<u64>,
     /// Number of links from the seed, which has depth 0.
     pub depth: u32,
     /// The page on which the URL was first found; `None` for a seed.
     pub referrer: Option<Cow<'a, str>>,
+    /// The URLs whose redirects led to it, the first one first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redirects: Vec<Cow<'a, str>>,
     /// The seed that the URL belongs to.
     pub seed: Option<Cow<'a, str>>,
     /// The tags of that seed.
@@ -438,10 +453,19 @@ pub struct DuplicateLine<'a> {
     pub status: u16,
     /// When the response was received.
     pub fetched_at: Timestamp,
+    /// The length of the body in bytes, without its content coding.
+    #[serde(default)]
+    pub size: u64,
+    /// Milliseconds from the beginning of the request to the end of the body.
+    #[serde(default)]
+    pub time: Option<u64>,
     /// Number of links from the seed, which has depth 0.
     pub depth: u32,
     /// The page on which the URL was first found; `None` for a seed.
     pub referrer: Option<Cow<'a, str>>,
+    /// The URLs whose redirects led to it, the first one first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redirects: Vec<Cow<'a, str>>,
 }
 
 /// How a known page had changed when it was asked for again.

@@ -19,6 +19,8 @@ mod hosts;
 mod known_urls;
 #[cfg(feature = "crawl")]
 mod learnt;
+#[cfg(feature = "crawl")]
+mod links;
 mod open;
 #[cfg(feature = "crawl")]
 mod queue;
@@ -27,7 +29,6 @@ mod reason;
 mod signatures;
 #[cfg(feature = "crawl")]
 mod texts;
-#[cfg(feature = "crawl")]
 #[cfg(feature = "crawl")]
 mod url_index;
 #[cfg(feature = "crawl")]
@@ -58,6 +59,7 @@ pub(crate) use {
     durable::RecordedRecipe,
     hosts::{HostRow, RobotsRow, SuspendCause, SuspendedRow},
     known_urls::KnownUrl,
+    links::Inlinks,
     queue::Late,
     signatures::SignatureLog,
     url_index::{Queued, UrlIndex},

@@ -1,7 +1,7 @@
 //! Why a known URL is not a page that was judged. The crawl decides the reason, and `crawl/engine/record.rs` records it (`skip` or, for
 //! a URL that is not even queued, `add`; what is deferred `record_deferred` in `crawl/engine/learn.rs`); each variant of [`Reason`] names the function that decides.
 //!
-//! A new reason needs a variant with a new number here, in `ALL`, in `meaning`, in docs/formats.md, and in `next_step` of
+//! A new reason needs a variant with a new number here, in `ALL`, in `meaning`, in docs/run.md, and in `next_step` of
 //! `report/warning.rs`. Then decide
 //!
 //! - whether a later start queues such URLs again: `requeue_skipped` in `crawl/engine/start.rs`
@@ -164,7 +164,7 @@ impl Reason {
             Self::Depth => "It lies deeper than max_depth allows.",
             Self::Budget => "The budget of pages (max_pages) was spent.",
             Self::Redirect => "It leads to another URL, which has its own line.",
-            Self::Status => "The server answered with an error, such as 404.",
+            Self::Status => "The server answered with another status than 2xx: 404, 500, …",
             Self::Failure => "No or no complete response: see the detail.",
             Self::ContentType => "It is not an HTML page.",
             Self::Noindex => "The page asks not to be indexed.",

@@ -128,6 +128,12 @@ CREATE INDEX urls_failed ON urls (at) WHERE cause = 1 OR cause > 3;
 -- Those that are deferred by a rule or by yield.
 CREATE INDEX urls_learnt ON urls (id) WHERE state IN (14, 15);
 
+-- What each page, sitemap and redirect links to: the numbers of the URLs, packed (links.rs).
+CREATE TABLE links (
+    url INTEGER PRIMARY KEY,
+    packed BLOB NOT NULL
+) STRICT;
+
 -- What is known of each judged page to ask later whether it has changed (urls.rs).
 CREATE TABLE visits (
     url INTEGER PRIMARY KEY,

@@ -125,6 +125,15 @@ impl UrlState {
 }
 
 impl UrlRow {
+    /// Why it was not judged: `pending` if it waits. `None` if it was.
+    pub(crate) fn reason(&self) -> Option<Reason> {
+        match self.state {
+            UrlState::Judged => None,
+            UrlState::Skipped(reason) => Some(reason),
+            UrlState::Queued => Some(Reason::Pending),
+        }
+    }
+
     /// When it is fetched again while the run lasts, if it has failed for a reason that may pass.
     pub(crate) fn due_at(&self) -> Timestamp {
         self.at + RETRY_AFTER
@@ -413,7 +422,7 @@ fn read_url(row: &Row<'_>) -> rusqlite::Result<UrlRow> {
     })
 }
 
-fn state_code(state: UrlState) -> i64 {
+pub(super) fn state_code(state: UrlState) -> i64 {
     match state {
         UrlState::Queued => QUEUED,
         UrlState::Judged => JUDGED,
@@ -523,6 +532,15 @@ impl State {
             Ok::<_, StateError>(())
         })?;
         Ok(due)
+    }
+
+    /// The pages that had a status which says that they are gone when they were asked for again, in the order in which they were found.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn gone_pages(&self) -> Result<Vec<UrlId>, StateError> {
+        let sql = "SELECT url FROM visits WHERE lost = ? ORDER BY url";
+        self.all(sql, [Reason::Status.as_code()], |row| Ok(UrlId(row.get(0)?)))
     }
 
     /// How often pages that were asked for again had not changed, and had.

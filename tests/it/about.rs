@@ -102,7 +102,7 @@ fn the_schema_accepts_every_example() {
         examples += 1;
     }
     assert!(examples >= 4);
-    let documents = ["README.md", "docs/crawling.md", "docs/formats.md"];
+    let documents = ["README.md", "docs/crawling.md", "docs/run.md"];
     for document in documents {
         let text = fs::read_to_string(root.join(document)).unwrap();
         for block in text.split("```toml\n").skip(1) {
@@ -112,7 +112,7 @@ fn the_schema_accepts_every_example() {
     }
     // What the comments of the bundled configuration show.
     for keys in [
-        "fetch = { resolve = { 'docs.test' = '127.0.0.1:8080' }, proxy = 'http://a.test:1', ca_file = 'a.pem' }",
+        "fetch = { resolve = { 'docs.test' = '127.0.0.1:8080' }, proxy = 'http://a.test:1', ca_file = 'a.pem', cookie_file = 'c.txt', access = [{ url = 'https://a.test/', user = 'u', password = 'p', headers = { a = 'b' } }] }",
         "dedup = { seed = 7, radius = 9, memory = 1_000_000, window = { entries = 5, age = 'unlimited' } }",
         "extract = [{ site = 'a.test', keep = ['.b'], drop = [] }]",
         "seeds = [{ sitemap = 'https://a.test/', scope = 'any', include = ['x'], max_depth = 1, tags = [] }]",

@@ -1,6 +1,9 @@
 //! `pagesieve crawl` with URLs instead of a configuration, and its output for programs.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use assert_cmd::{Command, assert::Assert};
 use serde_json::Value;
@@ -144,4 +147,135 @@ fn a_start_says_that_a_run_is_continued_and_what_is_left_of_its_budget() {
     assert!(more.contains("up to 9 more pages by crawl.max_pages = 10"), "{more}");
     let seed = format!("the last start had the seed http://{}/:", server.address());
     assert!(more.contains(&seed), "{more}");
+}
+
+#[test]
+fn the_options_of_a_crawl_of_urls_narrow_it() {
+    let pages: String = ["/docs/a", "/docs/b.html?x", "/blog/c"]
+        .map(|path| format!("<a href='{path}'>{path}</a> "))
+        .concat();
+    let mut routes = Routes::new()
+        .at("*", "/docs/", Reply::html(format!("<p>The start of the manual.</p>{pages}")))
+        .at(
+            "*",
+            "/docs/a",
+            Reply::html("<h1>Part A</h1><p>A part of it.</p><a href=/docs/deep>deep</a>"),
+        );
+    for path in ["/docs/b.html?x", "/blog/c", "/docs/deep"] {
+        routes = routes.at("*", path, Reply::html(format!("<p>The page {path}.</p>")));
+    }
+    let (server, directory) = (Server::start(routes), tempfile::tempdir().unwrap());
+    let url = format!("http://{}/docs/", server.address());
+    let crawl = |arguments: &[&str]| {
+        let mut command = pagesieve_in(directory.path());
+        command.args(["crawl", "--delay", "0s", "--contact", "a@b.org", "--fresh", "--yes"]);
+        command.args(PRIVATE).args(arguments);
+        command
+    };
+    let fetched = |arguments: &[&str]| {
+        let before = server.requests().len();
+        crawl(arguments).assert().success();
+        let requests = server.requests();
+        let paths = requests[before..].iter().map(|request| request.path.clone());
+        let mut paths: Vec<String> = paths.filter(|path| path != "/robots.txt").collect();
+        paths.sort();
+        paths
+    };
+    assert_eq!(fetched(&[&url, "--scope", "prefix"]).len(), 4);
+    assert_eq!(fetched(&[&url, "--max-depth", "0"]), ["/docs/"]);
+    assert_eq!(
+        fetched(&[&url, "--include", "/docs/", "--exclude", "[?]", "--exclude", "deep$"]),
+        ["/docs/", "/docs/a"]
+    );
+    let list = directory.path().join("urls.txt");
+    fs::write(&list, format!("# pages\n{url}a\n{url}deep\n")).unwrap();
+    assert_eq!(fetched(&[list.to_str().unwrap(), "--max-depth", "0"]), ["/docs/a", "/docs/deep"]);
+    let before = server.requests().len();
+    crawl(&["-", "--max-depth", "0"]).write_stdin(format!("{url}a\n\n{url}\n")).assert().success();
+    assert_eq!(server.requests().len() - before, 3, "robots.txt too");
+    crawl(&["-"]).write_stdin("# nothing\n").assert().code(2);
+    crawl(&["docs.toml", "--scope", "any"]).assert().code(2);
+
+    let run = format!("runs/127.0.0.1-{}", server.address().port());
+    let csv = pagesieve_in(directory.path()).args(["pages", &run, "--csv"]).assert().success();
+    let csv = stdout(&csv);
+    let rows: Vec<_> = csv.lines().collect();
+    assert!(rows[0].starts_with("url,verdict,match,similarity,status,title,heading,"), "{csv}");
+    assert_eq!(rows.len(), 3);
+    assert!(csv.contains(&format!("{url}a,unique,,,200,,Part A,")), "{csv}");
+    let json = pagesieve_in(directory.path()).args(["pages", &run]).assert().success();
+    let first: Value = serde_json::from_str(stdout(&json).lines().next().unwrap()).unwrap();
+    assert!(first["size"].as_u64() > Some(20) && first["time"].is_u64(), "{first}");
+}
+
+/// The files below a directory.
+fn files_below(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn headers_and_logins_go_to_the_hosts_of_the_seeds_only_and_into_no_output() {
+    let (other, directory) = (site(), tempfile::tempdir().unwrap());
+    let link = format!("<p>A page.</p><a href='http://{}/'>other</a>", other.address());
+    let server = Server::start(Routes::new().at("*", "/", Reply::html(link)));
+    let url = format!("http://{}/", server.address());
+    let access = format!("fetch.access=[{{ url = '{url}', user = 'me', password = 'PASSWORD' }}]");
+    let config = ["--set", "store.warc=true", "--set", &access, "--scope", "any"];
+    pagesieve_in(directory.path())
+        .args(["crawl", &url, "--delay", "0s", "--user-agent", "bot/2 (+http://b.org)"])
+        .args(["--header", "X-Key: SECRET", "--log", "trace"])
+        .args(PRIVATE)
+        .args(config)
+        .assert()
+        .success();
+    for request in server.requests() {
+        assert_eq!(request.header("x-key"), Some("SECRET"));
+        assert_eq!(request.header("authorization"), Some("Basic bWU6UEFTU1dPUkQ="));
+        assert_eq!(request.header("user-agent"), Some("bot/2 (+http://b.org)"));
+    }
+    assert!(!other.requests().is_empty());
+    for request in other.requests() {
+        assert_eq!((request.header("x-key"), request.header("authorization")), (None, None));
+    }
+    let run = directory.path().join(format!("runs/127.0.0.1-{}", server.address().port()));
+    for file in files_below(&run) {
+        let bytes = fs::read(&file).unwrap();
+        let text = if file.extension().is_some_and(|end| end == "gz") {
+            let mut text = Vec::new();
+            std::io::Read::read_to_end(&mut flate2::read::MultiGzDecoder::new(&*bytes), &mut text)
+                .unwrap();
+            text
+        } else {
+            bytes
+        };
+        for secret in ["SECRET", "PASSWORD", "bWU6UEFTU1dPUkQ="] {
+            let is_there = text.windows(secret.len()).any(|part| part == secret.as_bytes());
+            assert!(!is_there, "{secret} in {}", file.display());
+        }
+    }
+}
+
+#[test]
+fn a_crawl_that_judges_no_page_says_so_first_and_fails() {
+    let replies = [
+        ("a page that is missing", Reply::new(404, "")),
+        ("a PDF", Reply::new(200, "%PDF-1.7").header("Content-Type", "application/pdf")),
+    ];
+    for (what, reply) in replies {
+        let server = Server::start(Routes::new().at("*", "/", reply));
+        let directory = tempfile::tempdir().unwrap();
+        let url = format!("http://{}/", server.address());
+        let crawled = pagesieve_in(directory.path())
+            .args(["crawl", &url, "--contact", "a@b.org", "--delay", "0s"])
+            .args(PRIVATE)
+            .assert()
+            .code(1);
+        let summary = stdout(&crawled);
+        assert!(summary.starts_with("warning: "), "{what}: {summary}");
+        assert!(
+            summary.contains("ended without a page") && !summary.contains(": done"),
+            "{what}: {summary}"
+        );
+    }
 }

@@ -1,4 +1,4 @@
-//! `docs/formats.md` lists exactly the fields that the program writes.
+//! `docs/formats.md`, `docs/run.md` and `docs/report.md` list exactly the fields that the program writes.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -19,7 +19,8 @@ type Fields = BTreeSet<String>;
 
 fn document() -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    fs::read_to_string(root.join("docs/formats.md")).unwrap()
+    let pages = ["formats", "run", "report"].map(|name| format!("docs/{name}.md"));
+    pages.map(|page| fs::read_to_string(root.join(page)).unwrap()).concat()
 }
 
 /// The names in the first column of the tables of a section.

@@ -3,7 +3,7 @@
 use std::{ops::Range, path::Path};
 
 use super::{
-    super::{Exit, Failure, Result, document::read, rule::kind_in_run},
+    super::{Exit, Failure, Result, document::read, export::KNOWN, rule::kind_in_run},
     is_url,
 };
 use crate::{
@@ -27,8 +27,7 @@ impl Run<'_> {
     pub(super) fn explain(&self, url: &str) -> Result<UrlExplanation> {
         self.past.explain(url)?.ok_or_else(|| {
             let message = format!("the run in {} does not know {url}", self.directory.display());
-            let help = "pages.jsonl, duplicates.jsonl, `pagesieve export` and `pagesieve export --pending` list all known URLs, in their normal form";
-            Failure::refused(Exit::Failed, message, help)
+            Failure::refused(Exit::Failed, message, KNOWN)
         })
     }
 }

@@ -366,6 +366,7 @@ impl Engine {
         self.counts.queued = self.urls.open();
         let current = Progress {
             counts: self.counts,
+            max_pages: self.plan.crawl.max_pages,
             active_hosts: self.schedule.active_hosts(),
             in_flight: self.schedule.in_flight(),
             waits: if waits {

@@ -141,6 +141,9 @@ impl Engine {
         if is_useful {
             self.schedule.useful_answer(at);
         }
+        if let Outcome::Page(received, _) = &outcome {
+            self.counts.bytes += received.size;
+        }
         let is_page = self.record(queued, outcome, exchange.as_ref())?;
         self.schedule.finished(&task, is_page, at);
         self.finish_url(&queued.url, is_page)
@@ -394,9 +397,21 @@ impl Engine {
         let referrer = row.referrer.map(|id| self.state().url_by_id(id)).transpose()?.flatten();
         let referrer = referrer.map(|row| row.url.to_string().into());
         let (status, fetched_at) = (received.status, received.at.into());
+        let (size, time) = (received.size, u64::try_from(received.took.as_millis()).ok());
+        let redirects: Vec<_> = self.redirects_to(row)?.into_iter().map(Into::into).collect();
         let against = action.run.as_deref().map(Into::into);
         if !action.stored {
-            let line = DuplicateLine { decision, against, status, fetched_at, depth, referrer };
+            let line = DuplicateLine {
+                decision,
+                against,
+                status,
+                fetched_at,
+                size,
+                time,
+                depth,
+                referrer,
+                redirects,
+            };
             return Ok(self.sink.write_duplicate(&line)?);
         }
         let extracted = &parsed.extracted;
@@ -406,13 +421,18 @@ impl Engine {
             decision,
             against,
             title: extracted.title.as_deref().map(Into::into),
+            heading: extracted.heading.as_deref().map(Into::into),
+            description: extracted.description.as_deref().map(Into::into),
             text: self.plan.store.text.then(|| extracted.text.as_str().into()),
             status,
             content_type: received.content_type.as_deref().map(Into::into),
             charset: extracted.charset.into(),
             fetched_at,
+            size,
+            time,
             depth,
             referrer,
+            redirects,
             seed: seed.map(|seed| seed.source.to_string().into()),
             tags: seed.map(|seed| seed.tags.iter().map(Into::into).collect()).unwrap_or_default(),
             signature: (sketch.text.features > 0).then_some(sketch.text.signature),
@@ -421,6 +441,23 @@ impl Engine {
             warc,
         };
         Ok(self.sink.write_page(&line)?)
+    }
+
+    /// The URLs whose redirects led to this one, the first one first.
+    fn redirects_to(&self, row: &UrlRow) -> Result<Vec<String>, CrawlError> {
+        let (mut urls, mut first) = (Vec::new(), row.referrer);
+        for _ in 0..row.hops.min(MAX_REDIRECTS) {
+            let Some(before) = first.map(|id| self.state().url_by_id(id)).transpose()?.flatten()
+            else {
+                break;
+            };
+            if before.state == UrlState::Skipped(Reason::Redirect) {
+                urls.push(before.url.to_string());
+            }
+            first = before.referrer;
+        }
+        urls.reverse();
+        Ok(urls)
     }
 
     fn skip(&mut self, row: &UrlRow, skipped: &Skipped) -> Result<(), CrawlError> {
@@ -526,10 +563,11 @@ impl Engine {
         {
             self.discover(canonical, &Found { late: self.plan.dedup.learns(), ..found })?;
         }
+        let mut to = Vec::with_capacity(parsed.links.len());
         for link in &parsed.links {
-            self.discover(link, &Found { skip, late, ..found })?;
+            to.push(self.discover(link, &Found { skip, late, ..found })?);
         }
-        Ok(())
+        Ok(self.state().set_links(from.id, &to)?)
     }
 
     /// Enters the target of a redirect.
@@ -551,7 +589,8 @@ impl Engine {
                 if depth == 0 {
                     self.follow_move(row, target)?;
                 }
-                self.discover(target, &Found { kind: row.kind, hops, ..found })?;
+                let to = self.discover(target, &Found { kind: row.kind, hops, ..found })?;
+                self.state().set_links(row.id, &[to])?;
                 target.as_str().to_owned()
             }
             Ok(target) => format!(
@@ -618,19 +657,21 @@ impl Engine {
     ) -> Result<Skipped, CrawlError> {
         let found = Found::page(Some(row.id), 0, received.at);
         let mut problems = sitemap.problems.len() + sitemap.more_problems;
+        let mut to = Vec::with_capacity(sitemap.urls.len());
         for url in &sitemap.urls {
             if let Ok(url) = NormalUrl::new(url, &self.url_options) {
-                self.discover(&url, &found)?;
+                to.push(self.discover(&url, &found)?);
             }
         }
         for url in &sitemap.nested {
             match NormalUrl::new(url, &self.url_options) {
                 Ok(url) if self.sitemaps.admit(&url) => {
-                    self.discover(&url, &Found { kind: UrlKind::Sitemap, ..found })?;
+                    to.push(self.discover(&url, &Found { kind: UrlKind::Sitemap, ..found })?);
                 }
                 _ => problems += 1,
             }
         }
+        self.state().set_links(row.id, &to)?;
         for problem in &sitemap.problems {
             tracing::warn!(url = %row.url, %problem, "sitemap");
         }
@@ -677,16 +718,16 @@ impl Engine {
         Ok(())
     }
 
-    /// Enters a URL that was found, and queues it if it is new and a seed admits it.
-    pub(super) fn discover(&mut self, url: &NormalUrl, found: &Found) -> Result<(), CrawlError> {
+    /// Enters a URL that was found, and queues it if it is new and a seed admits it. Returns its number.
+    pub(super) fn discover(&mut self, url: &NormalUrl, found: &Found) -> Result<UrlId, CrawlError> {
         match self.urls.find(url.as_str()) {
-            Some(known) => self.rediscover(url, known, found),
+            Some(known) => self.rediscover(url, known, found).map(|()| known.id),
             None => self.add(url, found),
         }
     }
 
     /// A new URL was found.
-    fn add(&mut self, url: &NormalUrl, found: &Found) -> Result<(), CrawlError> {
+    fn add(&mut self, url: &NormalUrl, found: &Found) -> Result<UrlId, CrawlError> {
         let host = self.urls.host(self.filter.state(), url.origin().as_str())?;
         let admitted = self.admit(url, found.kind, found.depth, found.seed);
         let (state, cause) = match (&admitted, found.skip) {
@@ -699,15 +740,13 @@ impl Engine {
         let late = is_late.then(|| self.group(url)).transpose()?.map(Late::Pattern);
         let (given, url, seed) = (url.other_spelling(), url.as_str(), admitted.ok());
         let new = NewUrl { url, given, host, kind, state, cause, seed, depth, hops, referrer, at };
-        self.urls.add(self.filter.state(), &new, late)?;
-        if state != UrlState::Queued {
-            return Ok(());
-        }
+        let id = self.urls.add(self.filter.state(), &new, late)?;
         if is_late {
             self.selection.late_hosts.insert(host);
-            return Ok(());
+        } else if state == UrlState::Queued {
+            self.note_queued(host)?;
         }
-        self.note_queued(host)
+        Ok(id)
     }
 
     /// A known URL was found again. A shorter path lowers its depth, and queues it if it was too deep. A page whose links are followed

@@ -150,7 +150,7 @@ impl Engine {
                 // As those of a page that was judged so.
                 let links = self.action(row.url.as_str(), row.depth, &former.judgement)?.links;
                 self.follow_links(row, &parsed, links, received.at)?;
-                return self.end_visit(row);
+                return self.end_visit(row, Some(received.status));
             }
             Outcome::Page(received, parsed) => {
                 self.record_changed(queued, &former, (&received, &parsed), exchange)?;
@@ -159,7 +159,7 @@ impl Engine {
             Outcome::Unchanged(visit, at) => {
                 self.archive(exchange)?;
                 self.record_unchanged(queued, &former, visit.again(at, visit.lost.is_some()))?;
-                return self.end_visit(row);
+                return self.end_visit(row, Some(304));
             }
             Outcome::Sitemap(received, sitemap) => self.follow_sitemap(row, &received, &sitemap)?,
             Outcome::Redirect { status, target, .. } => {
@@ -169,7 +169,7 @@ impl Engine {
         };
         self.archive(exchange)?;
         self.record_gone(queued, &former, visit, &skipped)?;
-        self.end_visit(row)
+        self.end_visit(row, skipped.status)
     }
 
     /// The known page that is asked for again.
@@ -179,8 +179,8 @@ impl Engine {
     }
 
     /// A known page was asked for again, and has no new text.
-    fn end_visit(&mut self, row: &UrlRow) -> Result<bool, CrawlError> {
-        self.record_known(row)?;
+    fn end_visit(&mut self, row: &UrlRow, status: Option<u16>) -> Result<bool, CrawlError> {
+        self.record_known(&UrlRow { status, ..row.clone() })?;
         self.counts.asked_again += 1;
         Ok(false)
     }

@@ -231,8 +231,9 @@ impl Engine {
         let policy_changed = has_changed(self.state(), "robots", &robots_policy(&self.plan))?;
         let Dedup { same_site, cross_site, .. } = &self.plan.dedup;
         let learns = self.plan.dedup.learns();
+        let all = self.plan.retry_failed;
         let mut failed = self.state().failed_urls(now)?;
-        failed.retain(|row| row.is_retried(now));
+        failed.retain(|row| all || row.is_retried(now));
         let has_ceased = |row: &UrlRow, reason: Reason| match (reason, row.cause) {
             (_, Some(SkipCause::SameSite)) => same_site.links != Links::Skip,
             (_, Some(SkipCause::CrossSite)) => cross_site.links != Links::Skip,

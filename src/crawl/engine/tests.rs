@@ -115,6 +115,8 @@ fn crawl(engine: &mut Engine, web: &mut Web, what: &str, new: u64, goes_on: impl
             status: 200,
             content_type: None,
             at: Timestamp::now(),
+            size: 0,
+            took: Duration::ZERO,
             is_cut: false,
             validators: Validators::default(),
             share: None,

@@ -8,6 +8,7 @@ mod body;
 mod certificate;
 mod connections;
 mod cookies;
+mod credentials;
 mod failure;
 mod proxy;
 mod response;
@@ -46,6 +47,7 @@ use crate::{
 
 pub use body::Extent;
 pub(super) use body::MemoryShare;
+pub use credentials::Access;
 pub use failure::{Contact, FetchError};
 pub use proxy::{BadProxy, Proxy};
 pub use response::Response;
@@ -58,6 +60,7 @@ use address::{Guard, Source};
 use body::{MemoryBudget, PAGES, SITEMAPS};
 use connections::{Connections, Lease, connect_timeout};
 use cookies::Cookies;
+use credentials::Credentials;
 use proxy::{Refused, report_ignored};
 use response::exchange_of_head;
 use sniff::Media;
@@ -87,6 +90,9 @@ pub struct Options {
     pub max_body: ByteSize,
     /// Whether a URL that is redirected to itself with a cookie is requested again with it, and the others of its host too.
     pub cookies: bool,
+    /// A file of cookies in Netscape's format. Each is sent to its domain only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cookie_file: Option<PathBuf>,
     /// Networks that may be connected to although they are not globally routable.
     pub allow_private: Vec<IpNet>,
     /// Names with the address and port to use instead of the resolver's. The port replaces the URL's default port; a URL with
@@ -99,9 +105,21 @@ pub struct Options {
     /// Certificates of authorities (PEM) that are trusted beside those of the system.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ca_file: Option<PathBuf>,
+    /// Headers and logins for single root URLs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub access: Vec<Access>,
 }
 
 impl Options {
+    /// Checks what is sent to single hosts.
+    ///
+    /// # Errors
+    ///
+    /// If the file of cookies cannot be read, or a header cannot be sent.
+    pub(crate) fn check_credentials(&self) -> io::Result<()> {
+        Credentials::new(&self.access, self.cookie_file.as_deref()).map(drop)
+    }
+
     /// The certificates of `ca_file`.
     ///
     /// # Errors
@@ -130,10 +148,12 @@ impl Default for Options {
             give_up_after: Duration::from_mins(1),
             max_body: ByteSize::mib(8),
             cookies: true,
+            cookie_file: None,
             allow_private: Vec::new(),
             resolve: BTreeMap::new(),
             proxy: None,
             ca_file: None,
+            access: Vec::new(),
         }
     }
 }
@@ -159,6 +179,7 @@ pub struct Fetcher {
     proxy: Option<Proxy>,
     headers: HeaderMap,
     cookies: Option<Cookies>,
+    credentials: Credentials,
     timeout: Duration,
     max_page: usize,
     /// Whether every exchange is kept for the archive. That takes about twice the memory.
@@ -170,8 +191,8 @@ impl Fetcher {
     ///
     /// # Errors
     ///
-    /// If `user_agent` cannot stand in a header, a key of `resolve` is not a host name, `ca_file` has no certificates, or TLS cannot be
-    /// set up.
+    /// If `user_agent` or a header cannot be sent, a key of `resolve` is not a host name, `ca_file` has no certificates, `cookie_file` cannot be
+    /// read, or TLS cannot be set up.
     pub fn new(options: &Options, user_agent: &str) -> Result<Self, FetchError> {
         let guard = Arc::new(
             Guard::new(&options.allow_private, &options.resolve).map_err(FetchError::setup)?,
@@ -185,6 +206,8 @@ impl Fetcher {
             proxy: options.proxy.clone(),
             headers: headers(user_agent)?,
             cookies: options.cookies.then(Cookies::default),
+            credentials: Credentials::new(&options.access, options.cookie_file.as_deref())
+                .map_err(FetchError::setup)?,
             timeout: options.timeout,
             max_page: usize::try_from(options.max_body.as_u64()).unwrap_or(usize::MAX),
             keep_exchanges: false,
@@ -349,6 +372,7 @@ impl Fetcher {
     ) -> Result<(reqwest::Response, SocketAddr), FetchError> {
         let mut request = Request::new(Method::GET, url.clone());
         *request.headers_mut() = headers.clone();
+        self.credentials.add_to(request.headers_mut(), url);
         let Some(proxy) = self.proxy_of(url) else {
             let sent = client.execute(request).await;
             let arriving = sent.map_err(|error| FetchError::head(url, error, None))?;

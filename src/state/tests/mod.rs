@@ -354,3 +354,32 @@ fn digests_come_back_from_the_log() {
         }
     }
 }
+
+#[test]
+fn pages_are_found_that_link_to_a_url_also_through_redirects() {
+    let state = State::in_memory().unwrap();
+    let mut urls = UrlIndex::load(&state).unwrap();
+    let host = urls.host(&state, "a:80").unwrap();
+    let ids: Vec<UrlId> = (0..7)
+        .map(|n| urls.add(&state, &queue::new_url(&format!("http://a/{n}"), host), None).unwrap())
+        .collect();
+    let [home, page, dead, moved, again, twice, circle] = ids[..] else { panic!() };
+    for redirect in [moved, again, circle] {
+        queue::settle(&mut urls, &state, redirect, Reason::Redirect);
+    }
+    state.set_links(home, &[page, dead, moved, dead]).unwrap();
+    state.set_links(page, &[home, twice]).unwrap();
+    state.set_links(moved, &[again]).unwrap();
+    state.set_links(again, &[dead]).unwrap();
+    state.set_links(circle, &[circle]).unwrap();
+    state.set_links(twice, &[again, again, circle]).unwrap();
+    assert_eq!(state.links_of(home).unwrap(), [page, dead, moved, dead]);
+    assert_eq!(state.links_of(dead).unwrap(), []);
+    let found = state.inlinks(&[dead, circle, twice].into()).unwrap();
+    let expected = Inlinks { pages: vec![home, twice], redirects: vec![again, moved] };
+    assert_eq!(found[&dead], expected);
+    assert_eq!(found[&circle], Inlinks { pages: vec![twice], redirects: vec![] });
+    assert_eq!(found[&twice], Inlinks { pages: vec![page], redirects: vec![] });
+    state.db.execute_batch("UPDATE links SET packed = x'0101ff'").unwrap();
+    assert!(matches!(state.inlinks(&[dead].into()), Err(StateError::Damaged(_))));
+}

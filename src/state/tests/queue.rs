@@ -101,7 +101,7 @@ fn a_url_that_is_queued_again_comes_last_also_after_a_start() {
     assert_eq!(order, expected);
 }
 
-fn settle(urls: &mut UrlIndex, state: &State, id: UrlId, reason: Reason) {
+pub(super) fn settle(urls: &mut UrlIndex, state: &State, id: UrlId, reason: Reason) {
     let skipped = UrlState::Skipped(reason);
     let at = Timestamp(9);
     let outcome = UrlOutcome { state: skipped, cause: None, detail: None, status: None, at };

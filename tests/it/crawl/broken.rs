@@ -1,5 +1,7 @@
 //! Broken links with the pages that have them, and pages that show nothing without scripts.
 
+use std::time::Duration;
+
 use pagesieve::report::{Report, Warning};
 use serde_json::{Value, json};
 
@@ -40,19 +42,72 @@ fn broken_links_are_listed_with_the_page_that_has_them() {
     );
     assert_eq!(
         links[0],
-        json!({"url": "http://a.test/dead", "reason": "status", "status": 404, "why": null, "referrers": ["http://a.test/"], "link": null})
+        json!({
+            "url": "http://a.test/dead", "reason": "status", "status": 404, "why": null,
+            "referrers": ["http://a.test/", "http://a.test/good"], "pages": 2, "redirects": [],
+        })
     );
     assert_eq!(links[1]["referrers"], json!(["http://a.test/good"]));
     // Through redirects, the page with the link and the URL that it names.
     assert_eq!(links[2]["referrers"], json!(["http://a.test/"]));
-    assert_eq!(links[2]["link"], "http://a.test/moved");
+    assert_eq!(links[2]["redirects"], json!(["http://a.test/moved/again", "http://a.test/moved"]));
     assert_eq!(links[3]["referrers"], json!([]));
     let mut reported: Vec<_> = report.broken.iter().map(|link| link.url.clone()).collect();
     reported.sort();
     assert_eq!(reported, links.iter().map(url).collect::<Vec<_>>());
     assert_eq!(Report::read(site.path()).unwrap().broken, report.broken);
     assert!(report.html().contains("<h2>Broken links</h2>"));
-    pagesieve().arg("links").arg(site.path()).assert().code(2);
+    let links =
+        |arguments: &[&str]| pagesieve().arg("links").arg(site.path()).args(arguments).assert();
+    links(&["--broken", "--fail"]).code(1);
+    let of_dead = lines(&links(&["http://a.test/dead"]).success());
+    assert_eq!(
+        of_dead.iter().map(|link| &link["from"]).collect::<Vec<_>>(),
+        ["http://a.test/", "http://a.test/good"]
+    );
+    let all = lines(&links(&[]).success());
+    assert_eq!(all.len(), 7, "five on pages, two redirects");
+    let good = json!({"from": "http://a.test/", "to": "http://a.test/good", "reason": null, "status": 200});
+    assert!(all.contains(&good), "{all:?}");
+    links(&["http://a.test/unknown"]).code(1);
+}
+
+#[test]
+fn pages_that_died_and_redirects_in_a_circle_are_broken_links() {
+    let routes = Routes::new()
+        .at("*", "/", page("seed", &["/dies", "/a", "/nowhere", "/self", "/fine"]))
+        .at("*", "/a", Reply::redirect(301, "/b"))
+        .at("*", "/b", Reply::redirect(301, "/a"))
+        .at("*", "/self", Reply::redirect(301, "/self"))
+        .at("*", "/nowhere", Reply::redirect(301, "http://["))
+        .at("*", "/fine", Reply::redirect(301, "/"))
+        .script("*", "/dies", [page("a page that dies", &[]), Reply::new(410, "")]);
+    let site = Site::new(routes, &["a.test/"]).planned(|plan| plan.fetch.retries = 0);
+    site.run();
+    let broken = |site: &Site| {
+        let links = broken(site);
+        let parts = |link: &Value| {
+            assert_eq!(link["pages"], 1, "{link}");
+            format!(
+                "{} {} {}",
+                link["url"].as_str().unwrap(),
+                link["reason"].as_str().unwrap(),
+                link["status"]
+            )
+        };
+        let mut found: Vec<String> = links.iter().map(parts).collect();
+        found.sort();
+        found
+    };
+    let circles =
+        ["/a", "/b", "/nowhere", "/self"].map(|path| format!("http://a.test{path} redirect 301"));
+    assert_eq!(broken(&site), circles);
+    let site = site.planned(|plan| plan.crawl.revisit_after = Some(Duration::ZERO));
+    let report = site.run();
+    let mut all = circles.to_vec();
+    all.insert(2, "http://a.test/dies status 410".to_owned());
+    assert_eq!(broken(&site), all);
+    assert_eq!(report.broken.len(), 5);
 }
 
 const SHELLS: [&str; 4] = [

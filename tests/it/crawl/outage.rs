@@ -387,3 +387,19 @@ fn a_failed_url_is_fetched_again_some_hours_later() {
     assert_eq!(site.outcomes(), expected);
     assert_eq!(site.asked("a.test/never"), 1);
 }
+
+#[test]
+fn failed_urls_are_asked_again_at_once_if_that_is_wanted() {
+    let reply = |request: &Request, count: usize| match &*request.path {
+        "/" => page("seed", &["/cut"]),
+        "/cut" if count == 0 => page("cut", &[]).cut(20),
+        _ => page("cut", &[]),
+    };
+    let site = Site::answering(reply, &["a.test/"]).planned(|plan| plan.fetch.retries = 0);
+    site.run_fast();
+    site.run_fast();
+    assert_eq!((site.asked("a.test/cut"), &*site.outcomes()["a.test/cut"]), (1, "failure"));
+    let site = site.planned(|plan| plan.retry_failed = true);
+    site.run_fast();
+    assert_eq!((site.asked("a.test/cut"), &*site.outcomes()["a.test/cut"]), (2, "unique"));
+}
