@@ -16,7 +16,7 @@ use crate::{
 
 /// Print the body text, title and links of pages
 ///
-/// Reads the same input as `filter`. Prints one JSON line {"id", "url", "title", "text", "links", "lang", "charset"} per document, in
+/// Reads the same input as `filter`. Prints one JSON line {"id", "url", "title", "heading", "description", "text", "links", "lang", "charset"} per document, in
 /// the order of the input. The text has no navigation, header, footer or sidebars; each block is a line. If a limit against hostile
 /// markup cut the page, the line also has "truncated" with the reason; if the page shows no text until its scripts run, and the text is that
 /// of its structured data, "source" is "data".
@@ -35,6 +35,8 @@ struct Line {
     id: String,
     url: Option<Url>,
     title: Option<String>,
+    heading: Option<String>,
+    description: Option<String>,
     text: String,
     links: Vec<Url>,
     lang: Option<&'static str>,
@@ -51,11 +53,21 @@ pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit> {
     args.source.write_lines(&config, out, |mut input: Input| {
         let (id, url) = (std::mem::take(&mut input.id), input.url.clone());
         let (extracted, _) = extracted(&extractor, input);
-        let Extracted { title, text, links, lang, charset, truncated, is_from_data, .. } =
-            extracted;
+        let Extracted {
+            title,
+            heading,
+            description,
+            text,
+            links,
+            lang,
+            charset,
+            truncated,
+            is_from_data,
+            ..
+        } = extracted;
         let source = is_from_data.then_some("data");
         let links = links.into_iter().map(|link| link.url).collect();
-        Line { id, url, title, text, links, lang, charset, source, truncated }
+        Line { id, url, title, heading, description, text, links, lang, charset, source, truncated }
     })
 }
 

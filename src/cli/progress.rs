@@ -214,6 +214,7 @@ mod tests {
             exact: 200_000,
             near: 200_000,
             queued: 2_000_000,
+            failed: 0,
             bytes: 123 << 30,
             ..progress().counts
         };

@@ -291,7 +291,7 @@ fn the_summary_fits_a_terminal() {
       stored                  41
       skipped                 15             not fetched, or no pages:
         scope                  1  It lies outside the scope of every seed.
-        status                12  The server answered with another status than 2xx: 404, 500, …
+        status                12  The server answered with another status than 2xx.
         noindex                1  The page asks not to be indexed.
         duplicate_links        1  Only links of duplicates lead to it: not followed.
 

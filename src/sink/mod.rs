@@ -397,10 +397,8 @@ pub struct PageLine<'a> {
     /// The page's title.
     pub title: Option<Cow<'a, str>>,
     /// Its first `h1`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heading: Option<Cow<'a, str>>,
     /// How it describes itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<Cow<'a, str>>,
     /// The body text, unless the configuration leaves texts out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -414,17 +412,14 @@ pub struct PageLine<'a> {
     /// When the response was received.
     pub fetched_at: Timestamp,
     /// The length of the body in bytes, without its content coding.
-    #[serde(default)]
     pub size: u64,
     /// Milliseconds from the beginning of the request to the end of the body.
-    #[serde(default)]
     pub time: Option<u64>,
     /// Number of links from the seed, which has depth 0.
     pub depth: u32,
     /// The page on which the URL was first found; `None` for a seed.
     pub referrer: Option<Cow<'a, str>>,
     /// The URLs whose redirects led to it, the first one first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redirects: Vec<Cow<'a, str>>,
     /// The seed that the URL belongs to.
     pub seed: Option<Cow<'a, str>>,
@@ -454,17 +449,14 @@ pub struct DuplicateLine<'a> {
     /// When the response was received.
     pub fetched_at: Timestamp,
     /// The length of the body in bytes, without its content coding.
-    #[serde(default)]
     pub size: u64,
     /// Milliseconds from the beginning of the request to the end of the body.
-    #[serde(default)]
     pub time: Option<u64>,
     /// Number of links from the seed, which has depth 0.
     pub depth: u32,
     /// The page on which the URL was first found; `None` for a seed.
     pub referrer: Option<Cow<'a, str>>,
     /// The URLs whose redirects led to it, the first one first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redirects: Vec<Cow<'a, str>>,
 }
 

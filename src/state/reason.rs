@@ -164,7 +164,7 @@ impl Reason {
             Self::Depth => "It lies deeper than max_depth allows.",
             Self::Budget => "The budget of pages (max_pages) was spent.",
             Self::Redirect => "It leads to another URL, which has its own line.",
-            Self::Status => "The server answered with another status than 2xx: 404, 500, …",
+            Self::Status => "The server answered with another status than 2xx.",
             Self::Failure => "No or no complete response: see the detail.",
             Self::ContentType => "It is not an HTML page.",
             Self::Noindex => "The page asks not to be indexed.",

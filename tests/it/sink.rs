@@ -53,6 +53,11 @@ fn page<'a>(decision: Decision<'a>, text: &'a str) -> PageLine<'a> {
         content_type: Some("text/html; charset=big5".into()),
         charset: "Big5".into(),
         fetched_at: Timestamp(1_795_132_800_250).into(),
+        size: 1234,
+        time: Some(56),
+        redirects: vec!["http://a.test/old".into()],
+        heading: Some("A heading".into()),
+        description: Some("What it is".into()),
         depth: 1,
         referrer: Some("http://docs.test/".into()),
         seed: Some("http://docs.test/".into()),
@@ -70,6 +75,9 @@ fn duplicate<'a>(id: &'a str, of: &'a str) -> DuplicateLine<'a> {
         against: None,
         status: 200,
         fetched_at: Timestamp(0).into(),
+        size: 1234,
+        time: None,
+        redirects: Vec::new(),
         depth: 2,
         referrer: None,
     }
@@ -102,7 +110,7 @@ fn an_exact_match_has_similarity_1() {
 #[test]
 fn a_page_line_is_written_with_its_fields_in_order() {
     let line = serde_json::to_string(&page(unique("http://docs.test/a"), "一\n二")).unwrap();
-    insta::assert_snapshot!(line, @r#"{"id":"http://docs.test/a","url":"http://docs.test/a","verdict":"unique","step":null,"match":null,"fingerprint":"8c3f0d0000000001","chars":1834,"features":402,"lang":"zh","thin":false,"title":"標題 \"quoted\"","text":"一\n二","status":200,"content_type":"text/html; charset=big5","charset":"Big5","fetched_at":"2026-11-20T00:00:00.25Z","depth":1,"referrer":"http://docs.test/","seed":"http://docs.test/","tags":["docs"],"signature":"8c3f0d0000000001000000000000000200000000000000030000000000000004","canonical":null,"truncated":null,"warc":{"file":"warc/docs-00000.warc.gz","offset":4,"length":9}}"#);
+    insta::assert_snapshot!(line, @r#"{"id":"http://docs.test/a","url":"http://docs.test/a","verdict":"unique","step":null,"match":null,"fingerprint":"8c3f0d0000000001","chars":1834,"features":402,"lang":"zh","thin":false,"title":"標題 \"quoted\"","heading":"A heading","description":"What it is","text":"一\n二","status":200,"content_type":"text/html; charset=big5","charset":"Big5","fetched_at":"2026-11-20T00:00:00.25Z","size":1234,"time":56,"depth":1,"referrer":"http://docs.test/","redirects":["http://a.test/old"],"seed":"http://docs.test/","tags":["docs"],"signature":"8c3f0d0000000001000000000000000200000000000000030000000000000004","canonical":null,"truncated":null,"warc":{"file":"warc/docs-00000.warc.gz","offset":4,"length":9}}"#);
 }
 
 #[test]

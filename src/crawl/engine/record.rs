@@ -390,15 +390,12 @@ impl Engine {
         let row = &queued.url;
         let url = row.url.as_str();
         let decision = Decision::new(url, Some(url), action.judgement, action.of.as_deref());
-        let warc = match exchange {
-            Some(exchange) => self.archive_judged(exchange, &decision, action)?,
-            None => None,
-        };
-        let referrer = row.referrer.map(|id| self.state().url_by_id(id)).transpose()?.flatten();
-        let referrer = referrer.map(|row| row.url.to_string().into());
+        let archived = exchange.map(|it| self.archive_judged(it, &decision, action)).transpose()?;
+        let (referrer, redirects) = self.way_to(row)?;
+        let referrer = referrer.map(Into::into);
+        let redirects = redirects.into_iter().map(Into::into).collect();
         let (status, fetched_at) = (received.status, received.at.into());
         let (size, time) = (received.size, u64::try_from(received.took.as_millis()).ok());
-        let redirects: Vec<_> = self.redirects_to(row)?.into_iter().map(Into::into).collect();
         let against = action.run.as_deref().map(Into::into);
         if !action.stored {
             let line = DuplicateLine {
@@ -438,26 +435,25 @@ impl Engine {
             signature: (sketch.text.features > 0).then_some(sketch.text.signature),
             canonical: parsed.canonical.as_ref().map(|url| url.as_str().into()),
             truncated: extracted.truncated.map(|why| why.as_str().into()),
-            warc,
+            warc: archived.flatten(),
         };
         Ok(self.sink.write_page(&line)?)
     }
 
-    /// The URLs whose redirects led to this one, the first one first.
-    fn redirects_to(&self, row: &UrlRow) -> Result<Vec<String>, CrawlError> {
-        let (mut urls, mut first) = (Vec::new(), row.referrer);
-        for _ in 0..row.hops.min(MAX_REDIRECTS) {
-            let Some(before) = first.map(|id| self.state().url_by_id(id)).transpose()?.flatten()
-            else {
-                break;
-            };
+    /// The URL on which this one was found first, and those whose redirects led to it, the first one first.
+    fn way_to(&self, row: &UrlRow) -> Result<(Option<String>, Vec<String>), CrawlError> {
+        let (mut referrer, mut redirects, mut next) = (None, Vec::new(), row.referrer);
+        for _ in 0..=row.hops.min(MAX_REDIRECTS) {
+            let Some(id) = next else { break };
+            let before = self.state().url(id)?;
+            referrer.get_or_insert_with(|| before.url.to_string());
             if before.state == UrlState::Skipped(Reason::Redirect) {
-                urls.push(before.url.to_string());
+                redirects.push(before.url.to_string());
             }
-            first = before.referrer;
+            next = before.referrer;
         }
-        urls.reverse();
-        Ok(urls)
+        redirects.reverse();
+        Ok((referrer, redirects))
     }
 
     fn skip(&mut self, row: &UrlRow, skipped: &Skipped) -> Result<(), CrawlError> {

@@ -19,15 +19,20 @@ use super::site::{exported, lines, skipped};
 
 const DECISION: [&str; 10] =
     ["id", "url", "verdict", "step", "match", "fingerprint", "chars", "features", "lang", "thin"];
-const PAGE: [&str; 14] = [
+const PAGE: [&str; 19] = [
     "title",
+    "heading",
+    "description",
     "text",
     "status",
     "content_type",
     "charset",
     "fetched_at",
+    "size",
+    "time",
     "depth",
     "referrer",
+    "redirects",
     "seed",
     "tags",
     "signature",
@@ -35,7 +40,8 @@ const PAGE: [&str; 14] = [
     "truncated",
     "warc",
 ];
-const DUPLICATE: [&str; 4] = ["status", "fetched_at", "depth", "referrer"];
+const DUPLICATE: [&str; 7] =
+    ["status", "fetched_at", "size", "time", "depth", "referrer", "redirects"];
 const CHANGE: [&str; 14] = [
     "url", "at", "change", "since", "before", "after", "distance", "verdict", "match", "reason",
     "detail", "status", "visits", "changes",
