@@ -23,7 +23,7 @@ use crate::{
     index::{Index, Scan},
     learn::{self, Learner, LearntRule},
     page::{DocId, NormalUrl, Timestamp, UrlOptions},
-    report::{BrokenLink, for_each_broken},
+    report::{Broken, BrokenLink},
     sink::SkippedLine,
     state::{
         JudgedDocument, KeptText, Reason, RecordedRecipe, SignatureLog, State, StateError, UrlId,
@@ -219,7 +219,7 @@ impl PastRun {
         pending: bool,
         mut visit: impl FnMut(&SkippedLine<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let select = |state, _| match state {
+        let select = |_, state, _| match state {
             UrlState::Queued if pending => Some(None),
             UrlState::Skipped(reason) if !pending => Some(Some(reason)),
             UrlState::Judged | UrlState::Queued | UrlState::Skipped(_) => None,
@@ -260,7 +260,10 @@ impl PastRun {
         &self,
         visit: impl FnMut(BrokenLink) -> Result<(), E>,
     ) -> Result<(), E> {
-        for_each_broken(&self.state, usize::MAX, visit)
+        let mut broken = Broken::default();
+        self.state
+            .for_each_url(|id, state, _| broken.add(id, state), |_, ()| Ok::<_, StateError>(()))?;
+        broken.for_each(&self.state, usize::MAX, visit)
     }
 
     /// The row of a URL, in any spelling; `None` if the run does not know it.

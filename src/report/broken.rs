@@ -1,10 +1,10 @@
 //! Broken links: URLs that got an error or no answer, pages that are gone, redirects that lead nowhere; and the pages that link to them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::state::{Inlinks, Reason, State, StateError, UrlId, UrlState};
+use crate::state::{Inlinks, Reason, Redirects, State, StateError, UrlId, UrlState};
 
 /// A report lists at most this many broken links, and as many pages with each.
 pub const BROKEN: usize = 100;
@@ -44,52 +44,60 @@ impl BrokenLink {
     }
 }
 
-/// Calls `visit` with each broken link, at most `most` of them, in the order in which the URLs were found, each with at most `most` of the pages
-/// that have it.
-///
-/// # Errors
-/// If the state cannot be read, or `visit` fails.
-pub(crate) fn for_each_broken<E: From<StateError>>(
-    state: &State,
-    most: usize,
-    mut visit: impl FnMut(BrokenLink) -> Result<(), E>,
-) -> Result<(), E> {
-    let mut broken = broken(state)?;
-    broken.truncate(most);
-    let ids: HashSet<UrlId> = broken.iter().map(|(id, _)| *id).collect();
-    let mut inlinks = if ids.is_empty() { HashMap::new() } else { state.inlinks(&ids)? };
-    let names = |ids: &[UrlId]| {
-        let names = ids.iter().take(most).map(|id| Ok(state.url(*id)?.url.to_string()));
-        names.collect::<Result<Vec<_>, StateError>>()
-    };
-    for (id, reason) in broken {
-        let row = state.url(id)?;
-        let Inlinks { pages, redirects } = inlinks.remove(&id).unwrap_or_default();
-        visit(BrokenLink {
-            url: row.url.to_string(),
-            reason,
-            status: row.status,
-            why: row.detail,
-            referrers: names(&pages)?,
-            pages: pages.len() as u64,
-            redirects: names(&redirects)?,
-        })?;
-    }
-    Ok(())
+/// The URLs that may be broken links, collected while all URLs are read.
+#[derive(Debug, Default)]
+pub(crate) struct Broken {
+    failed: Vec<(UrlId, Reason)>,
+    redirects: Vec<UrlId>,
 }
 
-/// The broken URLs in the order in which they were found, and why they are.
-fn broken(state: &State) -> Result<Vec<(UrlId, Reason)>, StateError> {
-    let mut broken = Vec::new();
-    let failed = |state: UrlState, _| {
-        state.skipped().filter(|reason| matches!(reason, Reason::Status | Reason::Failure))
-    };
-    state.for_each_url(failed, |row, reason| {
-        broken.push((row.id, reason));
-        Ok::<_, StateError>(())
-    })?;
-    broken.extend(state.gone_pages()?.into_iter().map(|id| (id, Reason::Status)));
-    broken.extend(state.dead_redirects()?.into_iter().map(|id| (id, Reason::Redirect)));
-    broken.sort_by_key(|(id, _)| *id);
-    Ok(broken)
+impl Broken {
+    /// A URL is in this state. Selects nothing of it.
+    pub(crate) fn add(&mut self, id: UrlId, state: UrlState) -> Option<()> {
+        match state.skipped() {
+            Some(Reason::Redirect) => self.redirects.push(id),
+            Some(reason @ (Reason::Status | Reason::Failure)) => self.failed.push((id, reason)),
+            _ => {}
+        }
+        None
+    }
+
+    /// Calls `visit` with each broken link, at most `most` of them, in the order in which the URLs were found, each with at most `most` of the pages
+    /// that have it. Reads all links once.
+    ///
+    /// # Errors
+    /// If the state cannot be read, or `visit` fails.
+    pub(crate) fn for_each<E: From<StateError>>(
+        self,
+        state: &State,
+        most: usize,
+        mut visit: impl FnMut(BrokenLink) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Self { failed: mut broken, redirects } = self;
+        let redirects = Redirects::load(state, redirects)?;
+        broken.extend(state.gone_pages()?.into_iter().map(|id| (id, Reason::Status)));
+        broken.extend(redirects.dead().map(|id| (id, Reason::Redirect)));
+        broken.sort_by_key(|(id, _)| *id);
+        broken.truncate(most);
+        let ids: HashSet<UrlId> = broken.iter().map(|(id, _)| *id).collect();
+        let mut inlinks = state.inlinks(&ids, &redirects)?;
+        let names = |ids: &[UrlId]| {
+            let names = ids.iter().take(most).map(|id| Ok(state.url(*id)?.url.to_string()));
+            names.collect::<Result<Vec<_>, StateError>>()
+        };
+        for (id, reason) in broken {
+            let row = state.url(id)?;
+            let Inlinks { pages, redirects } = inlinks.remove(&id).unwrap_or_default();
+            visit(BrokenLink {
+                url: row.url.to_string(),
+                reason,
+                status: row.status,
+                why: row.detail,
+                referrers: names(&pages)?,
+                pages: pages.len() as u64,
+                redirects: names(&redirects)?,
+            })?;
+        }
+        Ok(())
+    }
 }

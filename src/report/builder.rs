@@ -13,10 +13,12 @@ use crate::{
     page::{DocId, Lang, site_of},
     report::{
         BROKEN, CLUSTERS, Cluster, Counts, End, Host, MEMBERS, Member, Omitted, Pass, Report,
-        SEEDS, SuspendedHost, UnreachableSeed, Warning, broken::for_each_broken,
+        SEEDS, SuspendedHost, UnreachableSeed, Warning, broken::Broken,
     },
     sink::ChangeName,
-    state::{HostId, JudgedDocument, Reason, SkipCause, State, StateError, UrlRow, UrlState},
+    state::{
+        HostId, JudgedDocument, Reason, SkipCause, State, StateError, UrlId, UrlRow, UrlState,
+    },
 };
 
 /// The name in the state under which the builder is kept.
@@ -64,6 +66,7 @@ struct Urls {
     /// Seeds that could not be reached, and the first of them.
     unreachable: u64,
     seeds: Vec<UrlRow>,
+    broken: Broken,
     suspended: Vec<SuspendedHost>,
 }
 
@@ -148,7 +151,7 @@ impl Builder {
         hosts.sort_by(|a, b| b.fetched.cmp(&a.fetched).then_with(|| a.host.cmp(&b.host)));
         let all = largest_first(std::mem::take(&mut found.groups).into_values().collect());
         let mut broken = Vec::new();
-        for_each_broken(state, BROKEN, |link| {
+        std::mem::take(&mut urls.broken).for_each(state, BROKEN, |link| {
             broken.push(link);
             Ok::<_, StateError>(())
         })?;
@@ -276,9 +279,10 @@ impl Pages {
         let rows = state.suspended_hosts()?;
         let mut waiting: HashMap<_, u64> = rows.iter().map(|row| (row.host, 0)).collect();
         let mut urls = Urls::default();
-        let mut counts = BTreeMap::new();
         // Of most, the state is all that counts.
-        let select = |state: UrlState, host: HostId| {
+        let (mut counts, broken) = (BTreeMap::new(), &mut urls.broken);
+        let select = |id: UrlId, state: UrlState, host: HostId| {
+            let _: Option<()> = broken.add(id, state);
             let of_host = waiting.get_mut(&host).filter(|_| state == UrlState::Queued);
             let reason = match (state, of_host) {
                 (UrlState::Judged, _) => return None,

@@ -22,7 +22,7 @@ use crate::{
     state::Reason,
 };
 
-pub(crate) use broken::for_each_broken;
+pub(crate) use broken::Broken;
 pub use broken::{BROKEN, BrokenLink};
 pub(crate) use builder::{Builder, Pages};
 pub(crate) use render::audited;

@@ -3,9 +3,12 @@
 //! The numbers are written as differences from one to the next (zigzag, LEB128): most links of a page lead to URLs that were found on it, or on
 //! a page of the same site. So a link takes one to three bytes.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    iter,
+};
 
-use super::{State, StateError, UrlId, UrlState, reason::Reason, urls::state_code};
+use super::{State, StateError, UrlId};
 
 /// Redirects in a row that are followed.
 const MAX_REDIRECTS: usize = 10;
@@ -64,30 +67,30 @@ impl State {
     pub(crate) fn inlinks(
         &self,
         of: &HashSet<UrlId>,
+        redirects: &Redirects,
     ) -> Result<HashMap<UrlId, Inlinks>, StateError> {
         let mut found: HashMap<UrlId, Inlinks> = HashMap::new();
         // Which of the URLs each one leads to.
         let mut leads: HashMap<UrlId, Vec<UrlId>> = of.iter().map(|id| (*id, vec![*id])).collect();
-        let redirects = self.redirects()?;
-        for _ in 0..MAX_REDIRECTS {
-            let before: usize = leads.values().map(Vec::len).sum();
-            for (from, to) in &redirects {
-                for target in leads.get(to).cloned().unwrap_or_default() {
-                    let known = leads.entry(*from).or_default();
-                    if !known.contains(&target) {
-                        known.push(target);
-                        found.entry(target).or_default().redirects.push(*from);
-                    }
+        for (first, _) in &redirects.targets {
+            for target in
+                redirects.way_of(*first).filter(|target| target != first && of.contains(target))
+            {
+                let known = leads.entry(*first).or_default();
+                if !known.contains(&target) {
+                    known.push(target);
+                    found.entry(target).or_default().redirects.push(*first);
                 }
             }
-            if leads.values().map(Vec::len).sum::<usize>() == before {
-                break;
-            }
         }
-        let redirects: HashSet<UrlId> = redirects.into_iter().map(|(from, _)| from).collect();
+        if leads.is_empty() {
+            return Ok(found);
+        }
         self.for_each_links(|from, to| {
-            let targets = to.iter().filter_map(|id| leads.get(id)).flatten();
-            for target in targets.filter(|_| !redirects.contains(&from)) {
+            if redirects.targets.contains_key(&from) {
+                return Ok(());
+            }
+            for target in to.iter().filter_map(|id| leads.get(id)).flatten() {
                 let pages = &mut found.entry(*target).or_default().pages;
                 if pages.last() != Some(&from) {
                     pages.push(from);
@@ -97,41 +100,35 @@ impl State {
         })?;
         Ok(found)
     }
+}
 
-    /// The URLs whose redirects have no target, or lead to no end.
+/// URLs that redirect, and where to.
+#[derive(Debug)]
+pub(crate) struct Redirects {
+    targets: BTreeMap<UrlId, Option<UrlId>>,
+}
+
+impl Redirects {
+    /// Of these URLs, which redirect.
     ///
     /// # Errors
     /// If SQLite fails or a row makes no sense.
-    pub(crate) fn dead_redirects(&self) -> Result<Vec<UrlId>, StateError> {
-        let sql = "SELECT id FROM urls WHERE state = ? ORDER BY id";
-        let code = state_code(UrlState::Skipped(Reason::Redirect));
-        let all: Vec<UrlId> = self.all(sql, [code], |row| Ok(UrlId(row.get(0)?)))?;
-        let targets: HashMap<UrlId, UrlId> = self.redirects()?.into_iter().collect();
-        let redirects: HashSet<UrlId> = all.iter().copied().collect();
-        let ends = |first: &UrlId| {
-            let mut at = *first;
-            (0..=MAX_REDIRECTS).any(|_| match targets.get(&at) {
-                Some(to) => {
-                    at = *to;
-                    !redirects.contains(to)
-                }
-                None => false,
-            })
-        };
-        Ok(all.into_iter().filter(|id| !ends(id)).collect())
+    pub(crate) fn load(state: &State, urls: Vec<UrlId>) -> Result<Self, StateError> {
+        let target = |id| Ok((id, state.links_of(id)?.first().copied()));
+        let targets = urls.into_iter().map(target).collect::<Result<_, StateError>>()?;
+        Ok(Self { targets })
     }
 
-    /// The redirects, with their targets.
-    fn redirects(&self) -> Result<Vec<(UrlId, UrlId)>, StateError> {
-        let sql = "SELECT l.url, l.packed FROM urls u JOIN links l ON l.url = u.id WHERE u.state = ? ORDER BY u.id";
-        let code = state_code(UrlState::Skipped(Reason::Redirect));
-        let mut found = Vec::new();
-        let read = |row: &rusqlite::Row<'_>| Ok((UrlId(row.get(0)?), row.get::<_, Vec<u8>>(1)?));
-        self.each(sql, [code], read, |(from, packed)| {
-            found.extend(unpack(from, &packed)?.into_iter().map(|to| (from, to)));
-            Ok::<_, StateError>(())
-        })?;
-        Ok(found)
+    /// The URLs to which one redirects, one after the other.
+    fn way_of(&self, first: UrlId) -> impl Iterator<Item = UrlId> {
+        let next = |at: &UrlId| self.targets.get(at).copied().flatten();
+        iter::successors(next(&first), next).take(MAX_REDIRECTS)
+    }
+
+    /// Those that have no target, or lead to no end.
+    pub(crate) fn dead(&self) -> impl Iterator<Item = UrlId> {
+        let ends = |first| self.way_of(first).any(|at| !self.targets.contains_key(&at));
+        self.targets.keys().copied().filter(move |first| !ends(*first))
     }
 }
 

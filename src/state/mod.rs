@@ -59,7 +59,7 @@ pub(crate) use {
     durable::RecordedRecipe,
     hosts::{HostRow, RobotsRow, SuspendCause, SuspendedRow},
     known_urls::KnownUrl,
-    links::Inlinks,
+    links::{Inlinks, Redirects},
     queue::Late,
     signatures::SignatureLog,
     url_index::{Queued, UrlIndex},

@@ -357,19 +357,19 @@ impl State {
         Ok(self.value::<Option<i64>>(sql, [])?.map(Timestamp))
     }
 
-    /// Calls `visit` with every URL that is selected by its state and host, and what was selected of it, in the order in which they were found.
+    /// Calls `visit` with every URL that is selected by its number, state and host, and what was selected of it, in the order in which they were found.
     /// Those that were judged are not asked about.
     ///
     /// # Errors
     /// If SQLite fails, a row makes no sense, or `visit` fails.
     pub(crate) fn for_each_url<T, E: From<StateError>>(
         &self,
-        mut select: impl FnMut(UrlState, HostId) -> Option<T>,
+        mut select: impl FnMut(UrlId, UrlState, HostId) -> Option<T>,
         mut visit: impl FnMut(UrlRow, T) -> Result<(), E>,
     ) -> Result<(), E> {
         let sql = format!("SELECT {COLUMNS} FROM urls u WHERE u.state != {JUDGED} ORDER BY u.id");
         let read = |row: &Row<'_>| {
-            let selected = select(read_state(row)?, HostId(row.get(2)?));
+            let selected = select(UrlId(row.get(0)?), read_state(row)?, HostId(row.get(2)?));
             selected.map(|selected| Ok((read_url(row)?, selected))).transpose()
         };
         self.each(&sql, [], read, |url| url.map_or(Ok(()), |(url, selected)| visit(url, selected)))

@@ -206,7 +206,7 @@ impl Engine {
     fn reassign_queued(&mut self) -> Result<(), CrawlError> {
         let mut without_seed = Vec::new();
         self.state().for_each_url(
-            |state, _| (state == UrlState::Queued).then_some(()),
+            |_, state, _| (state == UrlState::Queued).then_some(()),
             |row, ()| {
                 without_seed.extend(Some(row).filter(|row| row.seed.is_none()));
                 Ok::<_, CrawlError>(())
@@ -245,7 +245,7 @@ impl Engine {
         let mut admitted = Vec::new();
         if admission_changed || policy_changed {
             self.state().for_each_url(
-                |state, _| state.skipped(),
+                |_, state, _| state.skipped(),
                 |row, reason| {
                     if has_ceased(&row, reason)
                         && let Ok(seed) = self.admit(&row.url, row.kind, row.depth, None)
