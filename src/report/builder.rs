@@ -172,6 +172,7 @@ impl Builder {
             },
             clusters: clusters(state, &shown)?,
             pass: self.pass,
+            series: state.series()?,
             broken,
             hosts,
             version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -5,6 +5,7 @@
 mod broken;
 mod builder;
 mod render;
+mod series;
 mod warning;
 
 #[cfg(test)]
@@ -27,6 +28,8 @@ pub use broken::{BROKEN, BrokenLink};
 pub(crate) use builder::{Builder, Pages};
 pub(crate) use render::audited;
 pub(crate) use render::{counted, minute};
+pub(crate) use series::Series;
+pub use series::{POINTS, Point};
 pub(crate) use warning::SEEDS;
 pub use warning::{MovedSeed, UnreachableSeed, Warning};
 
@@ -70,6 +73,9 @@ pub struct Report {
     /// The suspended hosts, the one with the most URLs first.
     #[serde(rename = "aside")]
     pub suspended: Vec<SuspendedHost>,
+    /// What the run did over time; at most [`POINTS`] points.
+    #[serde(default)]
+    pub series: Vec<Point>,
     /// What was learnt of the sites, and the URLs that are deferred by it.
     #[serde(default)]
     pub learnt: Learnt,

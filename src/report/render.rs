@@ -15,7 +15,7 @@ use crate::{
     filter::Step,
     index::{Audit, BlockIndex},
     page::thousands,
-    report::{Cluster, End, Exact, Member, Report, SuspendedHost},
+    report::{Cluster, End, Exact, Member, Point, Report, SuspendedHost},
     sink::{CHANGES, DUPLICATES, PAGES, VerdictName},
     state::Reason,
 };
@@ -27,6 +27,8 @@ const SUMMARY_WARNINGS: usize = 5;
 const SUMMARY_HOSTS: usize = 10;
 /// Hosts in the page; `report.json` has all.
 const PAGE_HOSTS: usize = 200;
+/// Width and height of the box of a chart.
+const CHART: (f64, f64) = (600.0, 120.0);
 /// Characters of a title or URL in the page.
 const PAGE_CHARS: usize = 300;
 
@@ -48,6 +50,41 @@ pub(super) fn html(report: &Report) -> String {
 impl Page<'_> {
     fn share(&self, part: impl PrimitiveType<Value = u64>) -> String {
         percent(part.get(), self.report.counts.judged())
+    }
+
+    /// The areas of the chart of pages over time, the lowest first: name and SVG path in a box of [`CHART`]. None of a run that was too short.
+    fn chart(&self) -> Vec<(&'static str, String)> {
+        let points = &self.report.series;
+        let [.., last] = &points[..] else { return Vec::new() };
+        let judged = |point: &Point| point.unique + point.exact + point.near;
+        if points.len() < 5 || judged(last) == 0 {
+            return Vec::new();
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a place in a picture")]
+        let place = |point: &Point, pages: u64| {
+            let (width, height) = CHART;
+            let x = width * point.at / last.at.max(f64::MIN_POSITIVE);
+            let y = height - height * pages as f64 / judged(last) as f64;
+            format!("{x:.1},{y:.1}")
+        };
+        let parts: [(&str, fn(&Point) -> u64); 3] = [
+            ("unique", |point| point.unique),
+            ("exact", |point| point.unique + point.exact),
+            ("near", |point| point.unique + point.exact + point.near),
+        ];
+        let mut below: fn(&Point) -> u64 = |_| 0;
+        let area = |(name, above): (&'static str, fn(&Point) -> u64)| {
+            let below = std::mem::replace(&mut below, above);
+            let up = points.iter().map(|point| place(point, above(point)));
+            let back = points.iter().rev().map(|point| place(point, below(point)));
+            (name, format!("M{}Z", up.chain(back).collect::<Vec<_>>().join("L")))
+        };
+        parts.into_iter().map(area).collect()
+    }
+
+    /// How long the run worked.
+    fn worked(&self) -> String {
+        duration(self.report.series.last().map_or(0.0, |point| point.at))
     }
 
     /// The address of a link, in ASCII: only `http` and `https` become links.

@@ -26,6 +26,8 @@ mod open;
 mod queue;
 #[cfg(feature = "crawl")]
 mod reason;
+#[cfg(feature = "crawl")]
+mod series;
 mod signatures;
 #[cfg(feature = "crawl")]
 mod texts;

@@ -158,6 +158,12 @@ CREATE TABLE attempts (
 -- By this seed the index in memory hashes URLs.
 INSERT INTO meta VALUES ('url_hash_seed', random());
 
+-- What the run did over time, a point a row (report/series.rs).
+CREATE TABLE series (
+    number INTEGER PRIMARY KEY,
+    point TEXT NOT NULL                 -- JSON
+) STRICT;
+
 -- What was learnt of the URLs of a site.
 CREATE TABLE learnt (
     site TEXT PRIMARY KEY,              -- empty for what is known of all sites together

@@ -14,6 +14,7 @@ use super::{
     hosts::{HostId, SuspendCause},
     known_urls::{KnownUrl, KnownUrls},
     queue::{Late, Queue},
+    reason::Reason,
     unsigned,
     urls::{NO_URL, NewUrl, UrlId, UrlOutcome, UrlRow, UrlState, Visit, read_state},
 };
@@ -53,6 +54,8 @@ pub(crate) struct UrlIndex {
     pub(crate) queue: Queue,
     /// How many URLs have no outcome yet: they are in the queue, in flight, or to be asked again.
     open: u64,
+    /// How many are deferred by what was learnt.
+    deferred: u64,
     /// The last turn that a URL was given which was queued again.
     last_turn: i64,
 }
@@ -103,7 +106,7 @@ impl UrlIndex {
     pub(crate) fn load(state: &State) -> Result<Self, StateError> {
         let hash_seed = hash_seed(state)?;
         let (mut known, mut waiting) = (KnownUrls::default(), Waiting::default());
-        let (mut open, mut last_turn) = (0, 0);
+        let (mut open, mut deferred, mut last_turn) = (0, 0, 0);
         let read = |row: &Row<'_>| {
             let url = row.get_ref(1)?.as_str()?;
             Ok::<_, rusqlite::Error>(Loaded {
@@ -125,6 +128,7 @@ impl UrlIndex {
                     return Err(StateError::Damaged("the numbers of URLs have a gap"));
                 }
                 last_turn = last_turn.max(row.turn.unwrap_or_default());
+                deferred += u64::from(is_deferred(row.state));
                 if row.state == UrlState::Queued {
                     open += 1;
                     waiting.add(id, &row);
@@ -146,7 +150,7 @@ impl UrlIndex {
         for (_, host, id, group) in waiting.late {
             queue.push_late(host, group, id);
         }
-        Ok(Self { hash_seed, known, queue, open, last_turn })
+        Ok(Self { hash_seed, known, queue, open, deferred, last_turn })
     }
 
     /// What is known of a URL in normal form.
@@ -157,6 +161,11 @@ impl UrlIndex {
     /// How many URLs have no outcome yet.
     pub(crate) fn open(&self) -> u64 {
         self.open
+    }
+
+    /// How many URLs are deferred by what was learnt.
+    pub(crate) fn deferred(&self) -> u64 {
+        self.deferred
     }
 
     /// How many links the URL is from its seed.
@@ -210,6 +219,8 @@ impl UrlIndex {
         self.known.set_state(id, now);
         self.open += u64::from(now == UrlState::Queued);
         self.open -= u64::from(before == UrlState::Queued);
+        self.deferred += u64::from(is_deferred(now));
+        self.deferred -= u64::from(is_deferred(before));
         Ok(())
     }
 
@@ -364,6 +375,10 @@ impl UrlIndex {
         self.queue.set_suspended(host, true);
         state.suspend_host(host, cause, until)
     }
+}
+
+fn is_deferred(state: UrlState) -> bool {
+    state.skipped().is_some_and(Reason::is_learnt)
 }
 
 /// The number of a group in the state.

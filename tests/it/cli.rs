@@ -133,7 +133,7 @@ fn extract_writes_a_line_for_every_document() {
     assert_eq!(
         lines[0],
         serde_json::json!({
-            "id": "a", "url": "http://a.org/x/", "title": "Tea", "text": "Green tea.",
+            "id": "a", "url": "http://a.org/x/", "title": "Tea", "heading": null, "description": null, "text": "Green tea.",
             "links": ["http://a.org/x/b"], "lang": lines[0]["lang"], "charset": "UTF-8"
         })
     );

@@ -53,7 +53,7 @@ use super::{
 use crate::{
     index::Audit,
     page::{Timestamp, UrlOptions},
-    report::{Builder, End},
+    report::{Builder, End, Point, Series},
     sink::Outputs,
     state::{DurableFilter, HostId, Queued, RobotsRow, State, SuspendCause, UrlIndex},
 };
@@ -107,6 +107,7 @@ pub(super) struct Engine {
     worked: f64,
     /// Counts for the report.
     builder: Builder,
+    series: Series,
     /// Whether it is recorded how this start judges.
     has_judged: bool,
     /// Other runs whose pages count as seen.
@@ -415,6 +416,9 @@ impl Engine {
         self.state().set_json("spent", &self.spent)?;
         self.state().set_json("worked", &self.worked())?;
         self.keep_learnt()?;
+        if self.series.is_due(self.worked()) {
+            self.add_point()?;
+        }
         let state = self.filter.state();
         self.builder.save(state)?;
         die_if_asked("state written");
@@ -425,6 +429,27 @@ impl Engine {
         Ok(())
     }
 
+    /// Adds what the run is now to the series.
+    fn add_point(&mut self) -> Result<(), CrawlError> {
+        let Tally { fetched, unique, exact, near, failed, queued, bytes, .. } = self.counts;
+        let point = Point {
+            at: (self.worked() * 1000.0).round() / 1000.0,
+            fetched,
+            unique,
+            exact,
+            near,
+            failed,
+            queued,
+            deferred: self.urls.deferred(),
+            hosts: self.schedule.active_hosts() as u64,
+            bytes,
+            window: self.filter.len() as u64,
+            cpu: cpu(),
+            memory: memory(),
+        };
+        Ok(self.series.add(self.filter.state(), point)?)
+    }
+
     fn state(&self) -> &State {
         self.filter.state()
     }
@@ -433,6 +458,28 @@ impl Engine {
     fn worked(&self) -> f64 {
         self.worked + self.started.elapsed().as_secs_f64()
     }
+}
+
+/// Seconds of CPU time of the process; 0 where that is not known.
+fn cpu() -> f64 {
+    #[cfg(unix)]
+    {
+        use rustix::time::{ClockId, clock_gettime};
+
+        let time = clock_gettime(ClockId::ProcessCPUTime);
+        let nanoseconds = u32::try_from(time.tv_nsec).unwrap_or_default();
+        Duration::new(time.tv_sec.unsigned_abs(), nanoseconds).as_secs_f64()
+    }
+    #[cfg(not(unix))]
+    0.0
+}
+
+/// Bytes of memory that the process has in use (Linux); 0 elsewhere.
+fn memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kib.unwrap_or_default() * 1024
 }
 
 /// Whether the robots.txt that was received last still holds.

@@ -4,6 +4,7 @@
 //! links are followed. [`Engine::discover`] enters each URL that was found: it is new or known, and a seed list admits it or not.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, HashMap},
     time::Duration,
 };
@@ -42,6 +43,9 @@ pub(super) const MOVED: &str = "moved_seeds";
 
 /// Their number, and the first of them.
 pub(super) type Moved = (u64, Vec<MovedSeed>);
+
+/// A text of a line.
+type Text = Cow<'static, str>;
 
 /// What policy does with a judged page.
 pub(super) struct Action<'a> {
@@ -392,8 +396,6 @@ impl Engine {
         let decision = Decision::new(url, Some(url), action.judgement, action.of.as_deref());
         let archived = exchange.map(|it| self.archive_judged(it, &decision, action)).transpose()?;
         let (referrer, redirects) = self.way_to(row)?;
-        let referrer = referrer.map(Into::into);
-        let redirects = redirects.into_iter().map(Into::into).collect();
         let (status, fetched_at) = (received.status, received.at.into());
         let (size, time) = (received.size, u64::try_from(received.took.as_millis()).ok());
         let against = action.run.as_deref().map(Into::into);
@@ -441,15 +443,16 @@ impl Engine {
     }
 
     /// The URL on which this one was found first, and those whose redirects led to it, the first one first.
-    fn way_to(&self, row: &UrlRow) -> Result<(Option<String>, Vec<String>), CrawlError> {
+    fn way_to(&self, row: &UrlRow) -> Result<(Option<Text>, Vec<Text>), CrawlError> {
         let (mut referrer, mut redirects, mut next) = (None, Vec::new(), row.referrer);
         for _ in 0..=row.hops.min(MAX_REDIRECTS) {
             let Some(id) = next else { break };
             let before = self.state().url(id)?;
-            referrer.get_or_insert_with(|| before.url.to_string());
+            let url = Text::from(before.url.to_string());
             if before.state == UrlState::Skipped(Reason::Redirect) {
-                redirects.push(before.url.to_string());
+                redirects.push(url.clone());
             }
+            referrer.get_or_insert(url);
             next = before.referrer;
         }
         redirects.reverse();

@@ -35,6 +35,8 @@ impl Engine {
         let state = self.filter.state();
         state.set_json("learnt", &learnt)?;
         self.builder.save(state)?;
+        self.add_point()?;
+        let state = self.filter.state();
         state.commit()?;
         tracing::info!(name = self.plan.name, ?end, "the run ends");
         let report = summarise(state, &self.builder, run(state)?)?;

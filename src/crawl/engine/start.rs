@@ -26,7 +26,7 @@ use crate::{
     },
     filter::Options,
     page::{NormalUrl, Timestamp},
-    report::{Builder, End, Pages},
+    report::{Builder, End, Pages, Series},
     sink::{Mark, Outputs, create_directory, warc},
     state::{
         DurableFilter, Reason, Restored, SkipCause, State, SuspendCause, UrlIndex, UrlRow, UrlState,
@@ -67,6 +67,7 @@ impl Engine {
             spent: state.json("spent")?.unwrap_or_default(),
             sitemaps: Sitemaps::new(&plan.seeds, &roots),
             urls: UrlIndex::load(state)?,
+            series: Series::load(state)?,
             retries: Retries::load(state)?,
             batch: 0,
             deadline: None,
