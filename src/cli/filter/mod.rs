@@ -27,7 +27,7 @@ use crate::{
     filter::{Filter, Judgement, Options},
     fingerprint::{HashSeed, HashSeedChoice, Recipe},
     index::{Audit, BlockIndex},
-    input::{Documents, Format, InputError, Prepared, Raw},
+    input::{Documents, Format, InputError, Prepared, Raw, prepare},
     page::DocId,
     report::audited,
     sink::AppendFile,
@@ -360,7 +360,7 @@ fn run_in_memory(
     };
     let exit = in_chunks(
         input,
-        |input| preparation.prepare(input),
+        |input| prepare(&preparation, input),
         |items| {
             items.into_iter().try_for_each(|item| answer(item, out))?;
             out.flush().map_err(Failure::Output)

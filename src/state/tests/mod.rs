@@ -355,3 +355,20 @@ fn digests_come_back_from_the_log() {
         }
     }
 }
+
+#[test]
+#[cfg(unix)]
+fn a_state_has_one_writer_whatever_it_is_called() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = path(&directory);
+    let state = State::open(&path).unwrap();
+    let link = directory.path().join("link.sqlite");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    assert!(matches!(State::open(&link), Err(StateError::Busy { .. })));
+    drop(state);
+    let state = State::open(&link).unwrap();
+    assert!(matches!(State::open(&path), Err(StateError::Busy { .. })));
+    drop(state);
+    fs::hard_link(&path, directory.path().join("other.sqlite")).unwrap();
+    assert!(matches!(State::open(&path), Err(StateError::Linked { .. })));
+}
