@@ -157,7 +157,8 @@ impl Window {
 
     /// How a document would be judged.
     fn check(&mut self, prepared: Prepared) -> Result<Decision, state::StateError> {
-        let (judgement, version) = either!(self, filter => filter.peek_version(&prepared.document)?);
+        let (judgement, version) =
+            either!(self, filter => filter.peek_version(&prepared.document)?);
         self.decision(prepared, judgement, version)
     }
 
@@ -215,8 +216,7 @@ impl Inner {
         };
         either!(&mut window, filter => filter.index_keys());
         let documents = either!(&window, filter => filter.documents());
-        let preparation =
-            Preparation::new(Extractor::default(), UrlOptions::default(), documents);
+        let preparation = Preparation::new(Extractor::default(), UrlOptions::default(), documents);
         let next = either!(&window, filter => filter.numbered());
         Ok(Self {
             preparation,
@@ -337,7 +337,11 @@ impl Filter {
         result.map_err(|failure| self.inner.raise(failure))
     }
 
-    fn read(&self, arguments: [Option<Bound<'_, PyAny>>; 6], py: Python<'_>) -> PyResult<Submission> {
+    fn read(
+        &self,
+        arguments: [Option<Bound<'_, PyAny>>; 6],
+        py: Python<'_>,
+    ) -> PyResult<Submission> {
         let fields = PyDict::new(py);
         let names = ["text", "id", "html", "url", "time", "content_type"];
         for (name, value) in names.iter().zip(arguments) {
@@ -359,7 +363,8 @@ impl Filter {
         let options = options::read(options)?;
         let path = path.filter(|path| path.as_os_str() != ":memory:");
         if path.as_ref().is_some_and(|path| path.as_os_str().is_empty()) {
-            let message = "the path is empty: name a file, or leave the path out for a window in memory";
+            let message =
+                "the path is empty: name a file, or leave the path out for a window in memory";
             return Err(PyValueError::new_err(message));
         }
         let file = path.clone();
@@ -436,13 +441,7 @@ impl Filter {
         as_table: bool,
         chunk: usize,
     ) -> PyResult<Bound<'py, PyAny>> {
-        if documents.is_instance_of::<PyString>()
-            || documents.is_instance_of::<PyBytes>()
-            || documents.is_instance_of::<PyDict>()
-        {
-            let message = "judge_many() takes many documents, and this is one: use judge()";
-            return Err(PyTypeError::new_err(message));
-        }
+        refuse_one(documents)?;
         let py = this.py();
         let mut columns = Columns::default();
         let names = [
@@ -453,11 +452,7 @@ impl Filter {
             (Field::Time, time),
             (Field::ContentType, content_type),
         ];
-        for (field, name) in names {
-            if let Some(name) = name {
-                columns.rename(field, name);
-            }
-        }
+        columns.rename_all(names);
         let reader = Reader::new(columns, this.get().times());
         let on_error = OnError::named(on_error)?;
         let mut decisions = Decisions::new(this.unbind(), documents, reader, (chunk, on_error))?;
@@ -466,6 +461,30 @@ impl Filter {
         }
         decisions.warn(py)?;
         Ok(Bound::new(py, decisions)?.into_any())
+    }
+
+    /// The same, with the places of documents as their ids: for `clusters`.
+    #[pyo3(signature = (documents, *, text=None, html=None, url=None, content_type=None))]
+    fn _judge_rows(
+        this: Bound<'_, Self>,
+        documents: &Bound<'_, PyAny>,
+        text: Option<String>,
+        html: Option<String>,
+        url: Option<String>,
+        content_type: Option<String>,
+    ) -> PyResult<Decisions> {
+        refuse_one(documents)?;
+        let mut columns = Columns::default();
+        let names = [
+            (Field::Text, text),
+            (Field::Html, html),
+            (Field::Url, url),
+            (Field::ContentType, content_type),
+        ];
+        columns.rename_all(names);
+        let reader = Reader::new(columns, this.get().times());
+        let how = (1024, OnError::Raise);
+        Ok(Decisions::new(this.unbind(), documents, reader, how)?.by_place())
     }
 
     /// Removes a document by its id or URL: from now on nothing repeats it. Returns whether it was in the window.
@@ -485,9 +504,8 @@ impl Filter {
     fn get<'py>(&self, id: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let py = id.py();
         let identities = self.identities(id)?;
-        let found = self.work(py, 0, move |inner| {
-            inner.with(|window| Ok(window.find(&identities)))
-        })?;
+        let found =
+            self.work(py, 0, move |inner| inner.with(|window| Ok(window.find(&identities))))?;
         let Some(held) = found else { return Ok(None) };
         let dict = PyDict::new(py);
         dict.set_item("id", id)?;
@@ -567,7 +585,8 @@ impl Filter {
         self.work(py, 0, |inner| {
             let mut open = inner.lock();
             // What was judged in a batch that is open is kept.
-            if let Some(Open { window }) = open.as_mut().filter(|_| inner.process == process::id()) {
+            if let Some(Open { window }) = open.as_mut().filter(|_| inner.process == process::id())
+            {
                 if inner.batches.load(Ordering::Relaxed) > 0 {
                     window.commit()?;
                 }
@@ -605,6 +624,18 @@ impl Filter {
         meant.extend(unnamed.map(|it| Identity::of_id(&it)));
         Ok(meant)
     }
+}
+
+/// Many documents are no text and no dict.
+fn refuse_one(documents: &Bound<'_, PyAny>) -> PyResult<()> {
+    if documents.is_instance_of::<PyString>()
+        || documents.is_instance_of::<PyBytes>()
+        || documents.is_instance_of::<PyDict>()
+    {
+        let message = "judge_many() takes many documents, and this is one: use judge()";
+        return Err(PyTypeError::new_err(message));
+    }
+    Ok(())
 }
 
 /// Defers commits until its end.

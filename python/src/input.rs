@@ -37,11 +37,12 @@ impl Default for Columns {
 }
 
 impl Columns {
-    /// Names a field otherwise.
-    pub(crate) fn rename(&mut self, field: Field, name: String) {
-        for (own, of_own) in &mut self.0 {
-            if *own == field {
-                of_own.clone_from(&name);
+    /// Names fields otherwise, as far as names are given.
+    pub(crate) fn rename_all(&mut self, names: impl IntoIterator<Item = (Field, Option<String>)>) {
+        for (field, name) in names {
+            let own = self.0.iter_mut().find(|(own, _)| *own == field);
+            if let (Some((_, own)), Some(name)) = (own, name) {
+                *own = name;
             }
         }
     }
@@ -55,7 +56,7 @@ impl Columns {
         self.0.iter().find(|(_, own)| own == name).map(|(field, _)| *field)
     }
 
-    /// Whether fields are named as in documentation.
+    /// The document that has these fields.
     pub(crate) fn submission(&self, fields: Fields) -> Result<Submission, FieldError> {
         fields.submission([self.name(Field::Text), self.name(Field::Html)])
     }
@@ -105,9 +106,9 @@ impl Reader {
     pub(crate) fn read_dict(&mut self, given: &Bound<'_, PyDict>) -> PyResult<Submission> {
         let mut fields = Fields::new(self.times);
         for (name, value) in given {
-            let name = name.cast::<PyString>().map_err(|_| {
-                PyTypeError::new_err("the keys of a document must be of type str")
-            })?;
+            let name = name
+                .cast::<PyString>()
+                .map_err(|_| PyTypeError::new_err("the keys of a document must be of type str"))?;
             match self.columns.field(name.to_str()?) {
                 Some(field) => self.set(&mut fields, field, &value)?,
                 None => self.note_unknown(name.to_str()?),

@@ -37,7 +37,8 @@ impl<T: Send + 'static> Job<T> {
             ours.ended.notify_all();
         };
         let started = thread::Builder::new().name("pagesieve".to_owned()).spawn(work);
-        started.map_err(|error| PyRuntimeError::new_err(format!("cannot start a thread: {error}")))?;
+        started
+            .map_err(|error| PyRuntimeError::new_err(format!("cannot start a thread: {error}")))?;
         Ok(Self { shared })
     }
 
@@ -46,7 +47,8 @@ impl<T: Send + 'static> Job<T> {
         loop {
             let result = py.detach(|| {
                 let result = self.shared.result.lock().unwrap_or_else(PoisonError::into_inner);
-                let waited = self.shared.ended.wait_timeout_while(result, PATIENCE, |it| it.is_none());
+                let waited =
+                    self.shared.ended.wait_timeout_while(result, PATIENCE, |it| it.is_none());
                 waited.unwrap_or_else(PoisonError::into_inner).0.take()
             });
             match result {

@@ -9,11 +9,12 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use arrow_array::{
-    ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray,
-};
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{ArrowError, DataType, Field as Column, Schema};
-use pagesieve::{filter::Submission, page::GivenId};
+use pagesieve::{
+    filter::Submission,
+    page::{GivenId, Id},
+};
 use pyo3::{
     exceptions::{PyException, PyTypeError, PyUserWarning, PyValueError},
     prelude::*,
@@ -62,6 +63,8 @@ pub(crate) struct Decisions {
     /// How many documents are judged together.
     chunk: usize,
     on_error: OnError,
+    /// Whether the ids of documents are their places, whatever ids they have.
+    by_place: bool,
     /// How many documents were read.
     read: u64,
     /// What was read and is not being judged yet.
@@ -234,12 +237,18 @@ impl Decisions {
             reader,
             chunk: chunk.max(1),
             on_error,
+            by_place: false,
             read: 0,
             gathered: Vec::new(),
             judging: None,
             ready: VecDeque::new(),
             is_over: false,
         })
+    }
+
+    /// The same, with the places of the documents as their ids.
+    pub(crate) fn by_place(self) -> Self {
+        Self { by_place: true, ..self }
     }
 
     /// Names what is not read, once.
@@ -281,6 +290,10 @@ impl Decisions {
                     (Slot::Wrong(Wrong::Document(error)), self.on_error == OnError::Raise)
                 }
                 Slot::Wrong(Wrong::Source(error)) => (Slot::Wrong(Wrong::Source(error)), true),
+                Slot::Document(submission) if self.by_place => {
+                    let id = Some(Id::integer(place.into()));
+                    (Slot::Document(submission.with_id(id)), false)
+                }
                 slot => (slot, false),
             };
             self.gathered.push(slot);

@@ -30,7 +30,12 @@ pub(crate) fn read(given: Option<&Bound<'_, PyDict>>) -> PyResult<Options> {
             "radius" => options.radius = parse(key, &value)?,
             "seed" => seed = parse(key, &value)?,
             "segment" => options.segment = parse(key, &value)?,
-            "similarity" => options.rule.similarity = parse::<Similarity>(key, &value)?.get(),
+            "similarity" if value.is_none() => {}
+            "similarity" => {
+                let similarity = parse::<Similarity>(key, &value)?;
+                options.rule.similarity = similarity.get();
+                options.similarity = Some(similarity);
+            }
             "window" => options.window = parse(key, &value)?,
             _ => {
                 let message = format!("there is no option `{key}`; the options are {KEYS}");

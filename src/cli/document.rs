@@ -56,7 +56,7 @@ impl Source {
         out: &mut Out,
         line: impl Fn(Input) -> T + Sync,
     ) -> Result<Exit> {
-        in_chunks(self.documents(config, false), line, |lines| {
+        in_chunks(self.documents(config, Reading::default()), line, |lines| {
             for line in lines {
                 match line {
                     Ok(line) => write_line(out, &line)?,
@@ -67,11 +67,11 @@ impl Source {
         })
     }
 
-    /// The documents of the input. `keeps` says whether they have the bytes of their lines and records.
-    pub(super) fn documents(self, config: &Config, keeps: bool) -> Documents {
+    /// The documents of the input, read so as far as the options do not say it.
+    pub(super) fn documents(self, config: &Config, reading: Reading) -> Documents {
         let max_body = usize::try_from(config.fetch.max_body.as_u64()).unwrap_or(usize::MAX);
         let times = config.dedup.window.times();
-        Documents::new(self.files, Reading { names: self.names, times, max_body, keeps, ..Reading::default() })
+        Documents::new(self.files, Reading { names: self.names, times, max_body, ..reading })
     }
 }
 

@@ -219,9 +219,8 @@ impl<I: Index> Engine<I> {
             return Ok(Some(Version::Unchanged { of }));
         }
         let signatures = latest.signature.zip(self.thresholds.comparable(text));
-        let distances = signatures.map(|(a, b)| {
-            (a.fingerprint().distance(b.fingerprint()), a.distance(&b))
-        });
+        let distances =
+            signatures.map(|(a, b)| (a.fingerprint().distance(b.fingerprint()), a.distance(&b)));
         Ok(Some(Version::Changed { of, distances }))
     }
 

@@ -84,9 +84,9 @@ pub(crate) use engine::ComparedPages;
 pub(crate) use engine::{Engine, Position};
 #[cfg(feature = "html")]
 pub use identity::Identity;
+pub use options::{MemoryError, Mode, Options, OptionsError, Radius, RadiusError};
 #[cfg(feature = "html")]
 pub use preparation::Preparation;
-pub use options::{MemoryError, Mode, Options, OptionsError, Radius, RadiusError};
 
 #[cfg(feature = "cli")]
 pub(crate) use reader::lines_of_blocks;

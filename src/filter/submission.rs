@@ -102,7 +102,7 @@ pub enum FieldError {
         source: IdError,
     },
     /// It is not an absolute URL.
-    #[error("`{name}`: {text:?} is not an absolute URL")]
+    #[error("`{name}`: {text:?} is not an absolute URL: {source}")]
     Url {
         /// The field, as its container names it.
         name: String,
@@ -113,7 +113,7 @@ pub enum FieldError {
     },
     /// It is no time.
     #[error(
-        "`{name}`: {text} is no time; expected RFC 3339 with a time zone, or whole seconds or milliseconds since 1970"
+        "`{name}`: {text} is no time; expected RFC 3339 with a time zone, or whole seconds or whole milliseconds since 1970"
     )]
     Time {
         /// The field, as its container names it.
@@ -217,7 +217,7 @@ fn written(at: Timestamp) -> String {
 /// let mut fields = Fields::default();
 /// fields.set(Field::Id, "id", Value::Integer(7))?;
 /// let wrong = fields.set(Field::Url, "link", Value::Text("tea".into())).unwrap_err();
-/// assert_eq!(wrong.to_string(), "`link`: \"tea\" is not an absolute URL");
+/// assert_eq!(wrong.to_string(), "`link`: \"tea\" is not an absolute URL: relative URL without a base");
 /// fields.set(Field::Text, "text", Value::Text("Green tea.".into()))?;
 /// assert!(fields.submission(["text", "html"])?.url.is_none());
 /// # Ok::<(), pagesieve::filter::FieldError>(())
@@ -259,7 +259,8 @@ impl Fields {
             }
             Field::Url => {
                 let text = string(name, value)?;
-                let wrong = |source| FieldError::Url { name: name.to_owned(), text: text.clone(), source };
+                let wrong =
+                    |source| FieldError::Url { name: name.to_owned(), text: text.clone(), source };
                 self.url = Some(Url::parse(&text).map_err(wrong)?);
             }
             Field::Time => self.at = Some(self.times.read(name, &value)?),
@@ -297,8 +298,9 @@ impl Fields {
 fn id(name: &str, value: Value<'_>) -> Result<Id, FieldError> {
     match value {
         Value::Integer(number) => Ok(Id::integer(number)),
-        Value::Text(text) => Id::text(text)
-            .map_err(|source| FieldError::Id { name: name.to_owned(), source }),
+        Value::Text(text) => {
+            Id::text(text).map_err(|source| FieldError::Id { name: name.to_owned(), source })
+        }
         value => Err(kind(name, "a string or an integer", &value)),
     }
 }
@@ -326,6 +328,12 @@ impl Submission {
     #[must_use]
     pub fn new(payload: Payload) -> Self {
         Self { id: None, url: None, origin: None, at: None, payload, is_cut: false }
+    }
+
+    /// The same document with this id.
+    #[must_use]
+    pub fn with_id(self, id: Option<Id>) -> Self {
+        Self { id, ..self }
     }
 
     /// What it is called, if it has a name: its id, or else its URL.

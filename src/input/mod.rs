@@ -237,7 +237,13 @@ pub(crate) struct Reading {
 
 impl Default for Reading {
     fn default() -> Self {
-        Self { names: Names::default(), times: Times::default(), max_body: LONGEST, keeps: false, directories_are_sites: false }
+        Self {
+            names: Names::default(),
+            times: Times::default(),
+            max_body: LONGEST,
+            keeps: false,
+            directories_are_sites: false,
+        }
     }
 }
 

@@ -217,7 +217,8 @@ impl Lines {
             }
             self.number += 1;
             if !line.trim_ascii().is_empty() {
-                let document = document(line, self.service.times()).map_err(|error| error.to_string());
+                let document =
+                    document(line, self.service.times()).map_err(|error| error.to_string());
                 lines.push((self.number, document));
             }
             start = next;

@@ -22,9 +22,7 @@ use super::{
     judge::{self, Explanation, Lookup, Phase},
     lines,
     metrics::{OfRequest, OfRoute},
-    schema::{
-        self, Decided, DecidedOrWrong, Description, OneOrMany, OneOrManyDecided, Submitted,
-    },
+    schema::{self, Decided, DecidedOrWrong, OneOrMany, OneOrManyDecided, Submitted, Token},
 };
 use crate::{filter::Identity, input::document as read_document};
 
@@ -50,6 +48,21 @@ fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
         other => Err(D::Error::custom(format!("{other:?} is neither true nor false"))),
     }
 }
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "pagesieve",
+        description = "A streaming filter for near-duplicate texts and pages."
+    ),
+    paths(
+        judge, judge_lines, explain, lookup, document, remove, stats,
+        livez, readyz, metrics
+    ),
+    modifiers(&Token),
+    security((), ("token" = []))
+)]
+struct Description;
 
 pub(super) fn router(service: Arc<Service>) -> Router {
     let judging = Router::new()
@@ -114,12 +127,16 @@ fn bearer(header: &[u8]) -> Option<&[u8]> {
 async fn decodable(request: Request, next: Next) -> Result<Response, Problem> {
     let coding = request.headers().get(header::CONTENT_ENCODING);
     let is_known = |coding: &HeaderValue| {
-        ["identity", "gzip", "zstd"].iter().any(|it| coding.as_bytes().eq_ignore_ascii_case(it.as_bytes()))
+        ["identity", "gzip", "zstd"]
+            .iter()
+            .any(|it| coding.as_bytes().eq_ignore_ascii_case(it.as_bytes()))
     };
     match coding.filter(|coding| !is_known(coding)) {
         None => Ok(next.run(request).await),
         Some(coding) => {
-            let error = format!("Content-Encoding {coding:?} is not read: send the body as it is, or compressed by gzip or zstd");
+            let error = format!(
+                "Content-Encoding {coding:?} is not read: send the body as it is, or compressed by gzip or zstd"
+            );
             Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, error))
         }
     }
@@ -185,7 +202,8 @@ pub(super) async fn judge(
 ) -> Result<Response, Problem> {
     let Query(judging) = judging?;
     let bytes = body::read(body, service.options.max_body).await?;
-    let Documents { inputs, is_array } = Documents::parse(&bytes, service.options.max_batch, service.times())?;
+    let Documents { inputs, is_array } =
+        Documents::parse(&bytes, service.options.max_batch, service.times())?;
     drop(bytes);
     let room = service.room(inputs.len()).ok_or_else(Problem::busy)?;
     let decisions = service.judge_in(room, inputs, judging.dry).await?;
@@ -241,7 +259,10 @@ struct Pair<'a> {
     (status = 429, description = "The queue is full", body = Said),
     (status = 503, description = "The window is being restored, or the service is stopping", body = Said),
 ))]
-pub(super) async fn explain(State(service): Shared, body: Body) -> Result<Json<Explanation>, Problem> {
+pub(super) async fn explain(
+    State(service): Shared,
+    body: Body,
+) -> Result<Json<Explanation>, Problem> {
     let bytes = body::read(body, service.options.max_body).await?;
     let pair: Pair<'_> = serde_json::from_slice(&bytes).map_err(|error| {
         Problem::document(
@@ -311,7 +332,10 @@ pub(super) async fn lookup(
         (status = 404, description = "There is no such document", body = Said),
         (status = 503, description = "The state cannot be read, or the window is being restored", body = Said),
     ))]
-pub(super) async fn document(State(service): Shared, Path(id): Path<String>) -> Result<Response, Problem> {
+pub(super) async fn document(
+    State(service): Shared,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
     let latest = held(&service, &id).await?.pop();
     latest.map(|latest| json(latest.decision)).ok_or_else(|| unknown(&id))
 }
@@ -325,7 +349,10 @@ pub(super) async fn document(State(service): Shared, Path(id): Path<String>) -> 
         (status = 409, description = "It is a duplicate", body = Said),
         (status = 503, description = "The state cannot be read, or the window is being restored", body = Said),
     ))]
-pub(super) async fn remove(State(service): Shared, Path(id): Path<String>) -> Result<StatusCode, Problem> {
+pub(super) async fn remove(
+    State(service): Shared,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
     let all = held(&service, &id).await?;
     if all.is_empty() {
         return Err(unknown(&id));
@@ -345,7 +372,11 @@ pub(super) async fn remove(State(service): Shared, Path(id): Path<String>) -> Re
 }
 
 async fn held(service: &Service, id: &str) -> Result<Vec<judge::Held>, Problem> {
-    let found = judge::named(service.options.state.clone(), Identity::printed_as(id, service.preparation.urls())).await;
+    let found = judge::named(
+        service.options.state.clone(),
+        Identity::printed_as(id, service.preparation.urls()),
+    )
+    .await;
     found.map_err(|error| Problem::not_ready(format!("cannot read the state: {error}")))
 }
 
@@ -403,7 +434,7 @@ pub(super) async fn readyz(State(service): Shared) -> Result<&'static str, Probl
 
 /// Metrics for Prometheus
 ///
-/// In the format OpenMetrics if `Accept` names it, else in the older format of Prometheus.
+/// In the format OpenMetrics, or in the older format of Prometheus if `Accept` has only that.
 #[utoipa::path(get, path = "/metrics", responses(
     (status = 200, description = "Counts", content(
         (String = "text/plain"),
@@ -412,8 +443,13 @@ pub(super) async fn readyz(State(service): Shared) -> Result<&'static str, Probl
     (status = 401, description = "The token is missing or wrong", body = Said),
 ))]
 pub(super) async fn metrics(State(service): Shared, head: HeaderMap) -> Response {
-    let accepted = head.get_all(header::ACCEPT).into_iter();
-    let is_open = accepted.filter_map(|it| it.to_str().ok()).any(|it| it.contains("application/openmetrics-text"));
+    let mut accepted = head.get_all(header::ACCEPT).into_iter().filter_map(|it| it.to_str().ok());
+    let is_open = |it: &str| {
+        ["application/openmetrics-text", "application/*", "*/*"]
+            .iter()
+            .any(|open| it.contains(open))
+    };
+    let is_open = !head.contains_key(header::ACCEPT) || accepted.any(is_open);
     let (kind, text) = if is_open {
         ("application/openmetrics-text; version=1.0.0; charset=utf-8", service.metrics.text())
     } else {

@@ -3,31 +3,15 @@
 #![expect(dead_code, reason = "the fields describe what is read and written elsewhere")]
 
 use utoipa::{
-    Modify, OpenApi, ToSchema,
+    Modify, ToSchema,
     openapi::{
         OpenApi as Document,
         security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
     },
 };
 
-use super::routes;
-
-#[derive(OpenApi)]
-#[openapi(
-    info(
-        title = "pagesieve",
-        description = "A streaming filter for near-duplicate texts and pages."
-    ),
-    paths(
-        routes::judge, routes::judge_lines, routes::explain, routes::lookup, routes::document, routes::remove, routes::stats,
-        routes::livez, routes::readyz, routes::metrics
-    ),
-    modifiers(&Token),
-    security((), ("token" = []))
-)]
-pub(super) struct Description;
-
-struct Token;
+/// The token that a service may require.
+pub(super) struct Token;
 
 impl Modify for Token {
     fn modify(&self, document: &mut Document) {

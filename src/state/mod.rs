@@ -131,7 +131,9 @@ pub enum StateError {
         path: PathBuf,
     },
     /// A parent of this process has opened it.
-    #[error("the state belongs to the process that opened it: open another file in a child of a fork")]
+    #[error(
+        "the state belongs to the process that opened it: open another file in a child of a fork"
+    )]
     Forked,
     /// There can be no lock to keep other processes from writing to it.
     #[error("cannot lock {}", path.display())]

@@ -8,7 +8,10 @@ use super::{
 };
 use crate::{
     crawl::{PastRun, UrlExplanation},
-    filter::{Content as PageContent, Document, Facts, Kind, Payload, Preparation, Submission, Verdict, lines_of_blocks},
+    filter::{
+        Content as PageContent, Document, Facts, Kind, Payload, Preparation, Submission, Verdict,
+        lines_of_blocks,
+    },
     fingerprint::{Class, Feature, Fingerprinter, Signature},
     input::{Input, Prepared, prepare_with_text},
     page::{DocId, Origin, Outline, Timestamp},

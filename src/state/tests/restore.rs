@@ -76,7 +76,8 @@ fn a_large_window_comes_back() {
         log.flush(&state).unwrap();
         let next = DocId(representative(entries).id.0 + 1);
         let clock = Timestamp(next.0.cast_signed());
-        let position = Position { next, aliases: 0, clock, oldest: DocId(1), ..Position::default() };
+        let position =
+            Position { next, aliases: 0, clock, oldest: DocId(1), ..Position::default() };
         state.set_meta("position", serde_json::to_string(&position).unwrap()).unwrap();
         state.commit().unwrap();
     }
