@@ -19,7 +19,7 @@ use pyo3::{
 };
 use pyo3_arrow::{ffi::ArrayReader, input::AnyArray};
 
-use crate::input::{Columns, Reader, wrong};
+use crate::input::{Columns, Problem, Reader};
 
 /// Batches, one after another. Whoever gives them may need Python's lock for it, so it must not be held when one is asked for.
 pub(crate) type Batches = Box<dyn ArrayReader + Send>;
@@ -107,7 +107,7 @@ impl Rows {
     }
 
     /// The next row, if there is one.
-    pub(crate) fn take(&mut self, reader: &Reader) -> Option<PyResult<Submission>> {
+    pub(crate) fn take(&mut self, reader: &Reader) -> Option<Result<Submission, Problem>> {
         let row = self.next;
         if row >= self.len {
             return None;
@@ -117,10 +117,10 @@ impl Rows {
         for (field, column) in &self.columns {
             let Some(value) = column.value(row) else { continue };
             if let Err(error) = fields.set(*field, reader.columns.name(*field), value) {
-                return Some(Err(wrong(error)));
+                return Some(Err(error.into()));
             }
         }
-        Some(reader.columns.submission(fields).map_err(wrong))
+        Some(reader.columns.submission(fields).map_err(Into::into))
     }
 }
 

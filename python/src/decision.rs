@@ -17,7 +17,7 @@ use crate::input::given;
 
 /// A decision about a document, with the fields of a line that `pagesieve filter` prints.
 #[pyclass(frozen, eq, module = "pagesieve")]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Decision {
     pub(crate) of_id: String,
     pub(crate) of_url: Option<String>,
@@ -28,6 +28,18 @@ pub(crate) struct Decision {
     pub(crate) cut: Option<String>,
     /// What it has to do with an earlier version in the window.
     pub(crate) version: Option<Version>,
+}
+
+/// Decisions are equal if all their fields are: neither the time nor the number counts.
+impl PartialEq for Decision {
+    fn eq(&self, other: &Self) -> bool {
+        let fields = |it: &Self| {
+            let found = it.matched().map(|found| (found.kind, found.step));
+            (found, it.similarity(), it.distances(), *it.facts(), it.version)
+        };
+        let names = |it: &Self| [it.of.clone(), it.of_url.clone(), it.cut.clone()];
+        self.of_id == other.of_id && fields(self) == fields(other) && names(self) == names(other)
+    }
 }
 
 /// What a unique document has to do with an earlier version.
@@ -198,7 +210,7 @@ impl Decision {
 
     fn __hash__(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
-        (&self.of_id, self.judgement.id.0).hash(&mut hasher);
+        self.of_id.hash(&mut hasher);
         hasher.finish()
     }
 

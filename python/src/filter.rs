@@ -18,7 +18,7 @@ use pagesieve::{
         self, Field, Held, Identity, Key, Options, OptionsError, Preparation, Submission,
         Thresholds, Times, WindowOptions,
     },
-    fingerprint::{Feature, HashSeedChoice},
+    fingerprint::{Feature, HashSeed, HashSeedChoice},
     page::{GivenId, Id, UrlOptions},
     state,
 };
@@ -54,7 +54,7 @@ const NO_ROOM: i32 = 28;
 /// mode="balanced"        (str) what counts as near: "balanced", "classic" or "strict"
 /// similarity=None        (float) instead: how similar texts and pages must be, above 0 and at most 1; 0.95 is about the default for texts
 /// radius=None            (int) for experts: the bits of 64 in which fingerprints may differ, 0 to 11; by default the mode's
-/// seed="public"          (str or int) the seed of the hashes: "public", "secret" or a number
+/// seed                   (str or int) the seed of the hashes: "public", "secret" or a number; by default that of the file, "public" if it is new
 /// segment="jieba"        (str) how Chinese is split: "jieba" or "ngrams"
 /// fold_chinese=True      (bool) whether traditional and simplified characters count as the same
 /// min_features=10        (int) texts of fewer features (words and pairs of words) are compared by equality only
@@ -130,6 +130,13 @@ struct Prepared {
     url: Option<String>,
     /// Why the page is truncated, if it is.
     cut: Option<String>,
+}
+
+/// The same options with this seed.
+fn with_seed(options: &Options, seed: HashSeed) -> Options {
+    let mut options = options.clone();
+    options.hash_seed = HashSeedChoice::Fixed(seed);
+    options
 }
 
 impl Window {
@@ -209,10 +216,13 @@ impl Window {
 }
 
 impl Inner {
-    fn open(path: Option<PathBuf>, options: Options) -> Result<Self, Failure> {
+    fn open(path: Option<PathBuf>, options: Options, seed: HashSeed) -> Result<Self, Failure> {
         let mut window = match &path {
-            Some(path) => Window::File(Box::new(DurableFilter::open(path, &options)?)),
-            None => Window::in_memory(&options)?,
+            Some(path) => {
+                let filter = DurableFilter::open_or_create(path, &options, seed)?;
+                Window::File(Box::new(filter))
+            }
+            None => Window::in_memory(&with_seed(&options, seed))?,
         };
         either!(&mut window, filter => filter.index_keys());
         let documents = either!(&window, filter => filter.documents());
@@ -347,7 +357,8 @@ impl Filter {
         for (name, value) in names.iter().zip(arguments) {
             fields.set_item(name, value)?;
         }
-        Reader::new(Columns::default(), self.times()).read_dict(&fields)
+        let read = Reader::new(Columns::default(), self.times()).read_dict(&fields);
+        read.map_err(|problem| problem.raise(None))
     }
 }
 
@@ -360,7 +371,7 @@ impl Filter {
         path: Option<PathBuf>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let options = options::read(options)?;
+        let (options, seed) = options::read(options)?;
         let path = path.filter(|path| path.as_os_str() != ":memory:");
         if path.as_ref().is_some_and(|path| path.as_os_str().is_empty()) {
             let message =
@@ -368,7 +379,7 @@ impl Filter {
             return Err(PyValueError::new_err(message));
         }
         let file = path.clone();
-        let opened = job::run(py, move || Inner::open(path, options))?;
+        let opened = job::run(py, move || Inner::open(path, options, seed))?;
         let inner = opened.map_err(|failure| raise(file.as_deref(), failure))?;
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -564,7 +575,8 @@ impl Filter {
         b: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let mut reader = Reader::new(Columns::default(), self.times());
-        let submissions = [reader.read(a)?, reader.read(b)?];
+        let mut read = |document| reader.read(document).map_err(|problem| problem.raise(None));
+        let submissions = [read(a)?, read(b)?];
         let size = submissions.iter().map(Submission::len).sum();
         let explained = self.work(a.py(), size, move |inner| explain(inner, submissions))?;
         explained.into_dict(a.py())
@@ -687,8 +699,7 @@ impl Explanation {
 
 fn explain(inner: &Inner, submissions: [Submission; 2]) -> Result<Explanation, Failure> {
     let fingerprinter = inner.preparation.documents().fingerprinter();
-    let mut two = inner.options.clone();
-    two.hash_seed = HashSeedChoice::Fixed(fingerprinter.recipe().hash_seed);
+    let mut two = with_seed(&inner.options, fingerprinter.recipe().hash_seed);
     two.window = WindowOptions::new(std::num::NonZeroU64::MIN, None);
     let mut window = Window::in_memory(&two)?;
     let [(mut a, text_a), (mut b, text_b)] = submissions.map(|it| inner.prepare(it, 0));

@@ -62,6 +62,46 @@ impl Columns {
     }
 }
 
+/// Why a document cannot be read. It is made an exception when it is raised: to print one in Python looks for signals, and would lose them.
+#[derive(Debug)]
+pub(crate) enum Problem {
+    /// Something is of the wrong kind.
+    Kind(String),
+    Value(String),
+}
+
+impl Problem {
+    /// The exception, with the place of the document if it is one of many.
+    pub(crate) fn raise(self, place: Option<u64>) -> PyErr {
+        let placed = |message: String| match place {
+            Some(place) => format!("document {place}: {message}"),
+            None => message,
+        };
+        match self {
+            Self::Kind(message) => PyTypeError::new_err(placed(message)),
+            Self::Value(message) => PyValueError::new_err(placed(message)),
+        }
+    }
+}
+
+impl From<FieldError> for Problem {
+    fn from(error: FieldError) -> Self {
+        let message = error.to_string();
+        if error.is_kind() { Self::Kind(message) } else { Self::Value(message) }
+    }
+}
+
+/// What Python says of a value, such as a string with half of a character.
+impl From<PyErr> for Problem {
+    fn from(error: PyErr) -> Self {
+        let message = Python::attach(|py| {
+            let text = error.value(py).str().ok()?;
+            text.to_str().ok().map(str::to_owned)
+        });
+        Self::Value(message.unwrap_or_else(|| "it cannot be read".to_owned()))
+    }
+}
+
 /// Reads documents.
 #[derive(Debug, Default)]
 pub(crate) struct Reader {
@@ -79,7 +119,7 @@ impl Reader {
     }
 
     /// One of many documents.
-    pub(crate) fn read(&mut self, item: &Bound<'_, PyAny>) -> PyResult<Submission> {
+    pub(crate) fn read(&mut self, item: &Bound<'_, PyAny>) -> Result<Submission, Problem> {
         if let Ok(text) = item.cast::<PyString>() {
             return Ok(Submission::new(Payload::Text(text.to_str()?.to_owned())));
         }
@@ -97,13 +137,12 @@ impl Reader {
             for (place, field) in [Field::Id, Field::Text].into_iter().enumerate() {
                 self.set(&mut fields, field, &pair.get_item(place)?)?;
             }
-            return self.columns.submission(fields).map_err(wrong);
+            return Ok(self.columns.submission(fields)?);
         }
-        let kind = item.get_type().name()?;
-        Err(PyTypeError::new_err(format!("expected {FORMS}; found {kind}")))
+        Err(Problem::Kind(format!("expected {FORMS}; found {}", kind_of(item))))
     }
 
-    pub(crate) fn read_dict(&mut self, given: &Bound<'_, PyDict>) -> PyResult<Submission> {
+    pub(crate) fn read_dict(&mut self, given: &Bound<'_, PyDict>) -> Result<Submission, Problem> {
         let mut fields = Fields::new(self.times);
         for (name, value) in given {
             let name = name
@@ -114,7 +153,7 @@ impl Reader {
                 None => self.note_unknown(name.to_str()?),
             }
         }
-        self.columns.submission(fields).map_err(wrong)
+        Ok(self.columns.submission(fields)?)
     }
 
     /// Remembers a field that is not read, once.
@@ -125,17 +164,23 @@ impl Reader {
         }
     }
 
-    fn set(&self, fields: &mut Fields, field: Field, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn set(
+        &self,
+        fields: &mut Fields,
+        field: Field,
+        value: &Bound<'_, PyAny>,
+    ) -> Result<(), Problem> {
         let Some(value) = value_of(value)? else { return Ok(()) };
-        fields.set(field, self.columns.name(field), value).map_err(wrong)
+        Ok(fields.set(field, self.columns.name(field), value)?)
     }
 }
 
-/// The exception for a field.
-#[expect(clippy::needless_pass_by_value, reason = "it is used in `map_err`")]
-pub(crate) fn wrong(error: FieldError) -> PyErr {
-    let message = error.to_string();
-    if error.is_kind() { PyTypeError::new_err(message) } else { PyValueError::new_err(message) }
+/// The name of the type of a value.
+fn kind_of(value: &Bound<'_, PyAny>) -> String {
+    value
+        .get_type()
+        .name()
+        .map_or_else(|_| "something else".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 /// A value as the filter reads it; `None` if it is missing.
@@ -158,18 +203,18 @@ fn value_of<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<Option<Value<'a>>> {
     if let Ok(number) = value.cast::<PyFloat>() {
         // In the columns of pandas, it stands for a missing value.
         let is_missing = number.value().is_nan();
-        return Ok((!is_missing).then(|| Value::Other(number.to_string())));
+        return Ok((!is_missing).then(|| Value::Other(number.value().to_string())));
     }
     let is_integer = value.is_instance_of::<PyInt>() || value.hasattr("__index__")?;
     if is_integer && let Ok(number) = value.extract::<i128>() {
         return Ok(Some(Value::Integer(number)));
     }
-    Ok(Some(Value::Other(value.get_type().to_string())))
+    Ok(Some(Value::Other(kind_of(value))))
 }
 
 fn time_of(time: &Bound<'_, PyDateTime>) -> PyResult<Value<'static>> {
     if time.get_tzinfo().is_none() {
-        return Ok(Value::Other(time.to_string()));
+        return Ok(Value::Other(time.str()?.to_str()?.to_owned()));
     }
     let seconds: f64 = time.call_method0("timestamp")?.extract()?;
     #[expect(clippy::cast_possible_truncation, reason = "a datetime ends with the year 9999")]
@@ -184,7 +229,7 @@ pub(crate) fn id_of(id: &Bound<'_, PyAny>) -> PyResult<Id> {
         }
         Some(Value::Integer(number)) => Ok(Id::integer(number)),
         _ => {
-            let kind = id.get_type();
+            let kind = kind_of(id);
             Err(PyTypeError::new_err(format!("an id must be a str or an int, not {kind}")))
         }
     }
@@ -207,15 +252,18 @@ pub(crate) fn page(
 ) -> PyResult<Page> {
     let mut fields = Fields::default();
     let reader = Reader::default();
-    reader.set(&mut fields, Field::Html, html)?;
+    let raise = |problem: Problem| problem.raise(None);
+    reader.set(&mut fields, Field::Html, html).map_err(raise)?;
     let more = [(Field::Url, url), (Field::ContentType, content_type)];
     for (field, value) in more {
         if let Some(value) = value {
             let value = Value::Text(value.into());
-            fields.set(field, reader.columns.name(field), value).map_err(wrong)?;
+            let set = fields.set(field, reader.columns.name(field), value);
+            set.map_err(|error| raise(error.into()))?;
         }
     }
-    let submission = reader.columns.submission(fields).map_err(wrong)?;
+    let submission = reader.columns.submission(fields);
+    let submission = submission.map_err(|error| raise(error.into()))?;
     let (url, payload) = (submission.url, submission.payload);
     Ok(match payload {
         Payload::Html { body, content_type } => Page { url, content_type, body, ..Page::default() },

@@ -52,8 +52,8 @@ fn fingerprint<'py>(
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let py = text.py();
-    let options = options::read(options)?;
-    let recipe = options.recipe(options::seed(&options));
+    let (options, seed) = options::read(options)?;
+    let recipe = options.recipe(seed);
     let text = text.to_str()?.to_owned();
     fingerprint_dict(py, &job::run(py, move || Fingerprinter::new(recipe).sketch(&text))?)
 }

@@ -16,7 +16,7 @@ use pagesieve::{
     page::{GivenId, Id},
 };
 use pyo3::{
-    exceptions::{PyException, PyTypeError, PyUserWarning, PyValueError},
+    exceptions::{PyException, PyUserWarning, PyValueError},
     prelude::*,
     types::PyIterator,
 };
@@ -26,7 +26,7 @@ use crate::{
     arrow::{self, Batches, Rows},
     decision::Decision,
     filter::{Failure, Filter},
-    input::Reader,
+    input::{Problem, Reader},
     job::Job,
 };
 
@@ -68,9 +68,9 @@ pub(crate) struct Decisions {
     /// How many documents were read.
     read: u64,
     /// What was read and is not being judged yet.
-    gathered: Vec<Slot>,
+    gathered: Vec<(u64, Slot)>,
     /// What is being judged, and the places of the documents among errors.
-    judging: Option<(Judging, Vec<Option<Wrong>>)>,
+    judging: Option<(Judging, Vec<Option<Item>>)>,
     ready: VecDeque<Item>,
     is_over: bool,
 }
@@ -87,14 +87,15 @@ enum Slot {
 /// Why there is no document.
 enum Wrong {
     /// It cannot be read.
-    Document(PyErr),
+    Document(Problem),
     /// The caller's iterator raised it.
     Source(PyErr),
 }
 
 enum Item {
     Decision(Box<Decision>),
-    Wrong(PyErr),
+    /// A document that cannot be read, and its place.
+    Wrong(Problem, u64),
     /// An error that is raised whatever is done with documents.
     Raised(PyErr),
 }
@@ -159,7 +160,7 @@ impl Source {
 }
 
 impl Slot {
-    fn of(read: PyResult<Submission>) -> Self {
+    fn of(read: Result<Submission, Problem>) -> Self {
         match read {
             Ok(submission) => Self::Document(submission),
             Err(error) => Self::Wrong(Wrong::Document(error)),
@@ -275,7 +276,7 @@ impl Decisions {
             Slot::Document(submission) => submission.len(),
             Slot::Wrong(_) => 0,
         };
-        let mut bytes: usize = self.gathered.iter().map(size).sum();
+        let mut bytes: usize = self.gathered.iter().map(|(_, slot)| size(slot)).sum();
         while self.gathered.len() < self.chunk && bytes < MOST_BYTES && !self.is_over {
             let Some(slot) = self.source.next(py, &mut self.reader)? else {
                 self.is_over = true;
@@ -284,19 +285,18 @@ impl Decisions {
             bytes += size(&slot);
             let place = self.read;
             self.read += 1;
-            let (slot, ends) = match slot {
-                Slot::Wrong(Wrong::Document(error)) => {
-                    let error = placed(py, &error, place);
-                    (Slot::Wrong(Wrong::Document(error)), self.on_error == OnError::Raise)
-                }
-                Slot::Wrong(Wrong::Source(error)) => (Slot::Wrong(Wrong::Source(error)), true),
-                Slot::Document(submission) if self.by_place => {
-                    let id = Some(Id::integer(place.into()));
-                    (Slot::Document(submission.with_id(id)), false)
-                }
-                slot => (slot, false),
+            let ends = match &slot {
+                Slot::Wrong(Wrong::Document(_)) => self.on_error == OnError::Raise,
+                Slot::Wrong(Wrong::Source(_)) => true,
+                Slot::Document(_) => false,
             };
-            self.gathered.push(slot);
+            let slot = match slot {
+                Slot::Document(submission) if self.by_place => {
+                    Slot::Document(submission.with_id(Some(Id::integer(place.into()))))
+                }
+                slot => slot,
+            };
+            self.gathered.push((place, slot));
             if ends {
                 break;
             }
@@ -310,14 +310,15 @@ impl Decisions {
         let gathered = std::mem::take(&mut self.gathered);
         let first = inner.reserve(gathered.len() as u64);
         let (mut submissions, mut places) = (Vec::new(), Vec::new());
-        for (number, slot) in (first..).zip(gathered) {
-            match slot {
+        for (number, (place, slot)) in (first..).zip(gathered) {
+            places.push(match slot {
                 Slot::Document(submission) => {
                     submissions.push((number, submission));
-                    places.push(None);
+                    None
                 }
-                Slot::Wrong(wrong) => places.push(Some(wrong)),
-            }
+                Slot::Wrong(Wrong::Document(problem)) => Some(Item::Wrong(problem, place)),
+                Slot::Wrong(Wrong::Source(error)) => Some(Item::Raised(error)),
+            });
         }
         let job = Job::start(move || {
             if submissions.is_empty() { Ok(Vec::new()) } else { inner.judge_all(submissions) }
@@ -339,15 +340,11 @@ impl Decisions {
                 let decisions = judged.map_err(|failure| inner.raise(failure))?;
                 let mut decisions = decisions.into_iter();
                 for place in places {
-                    self.ready.push_back(match place {
-                        None => match decisions.next() {
-                            Some(decision) => Item::Decision(Box::new(decision)),
-                            // It was closed meanwhile.
-                            None => Item::Raised(inner.raise(Failure::Closed)),
-                        },
-                        Some(Wrong::Document(error)) => Item::Wrong(error),
-                        Some(Wrong::Source(error)) => Item::Raised(error),
-                    });
+                    self.ready.push_back(place.unwrap_or_else(|| match decisions.next() {
+                        Some(decision) => Item::Decision(Box::new(decision)),
+                        // It was closed meanwhile.
+                        None => Item::Raised(inner.raise(Failure::Closed)),
+                    }));
                 }
                 continue;
             }
@@ -368,10 +365,11 @@ impl Decisions {
         while let Some(item) = self.next_item(py)? {
             rows.push(match item {
                 Item::Decision(decision) => Ok(decision),
-                Item::Wrong(error) if self.on_error != OnError::Raise => {
-                    Err(error.value(py).to_string())
+                Item::Wrong(problem, place) if self.on_error == OnError::Raise => {
+                    return Err(problem.raise(Some(place)));
                 }
-                Item::Wrong(error) | Item::Raised(error) => return Err(error),
+                Item::Wrong(Problem::Kind(message) | Problem::Value(message), _) => Err(message),
+                Item::Raised(error) => return Err(error),
             });
         }
         let wrong = |error: ArrowError| PyValueError::new_err(error.to_string());
@@ -423,16 +421,6 @@ fn table(rows: &[Result<Box<Decision>, String>], reports: bool) -> Result<Record
     RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
 }
 
-/// An error of ours, with the place of the document.
-fn placed(py: Python<'_>, error: &PyErr, place: u64) -> PyErr {
-    let message = format!("document {place}: {}", error.value(py));
-    if error.is_instance_of::<PyTypeError>(py) {
-        PyTypeError::new_err(message)
-    } else {
-        PyValueError::new_err(message)
-    }
-}
-
 #[pymethods]
 impl Decisions {
     fn __iter__(this: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -445,10 +433,12 @@ impl Decisions {
                 None => None,
                 Some(Item::Decision(decision)) => Some(Bound::new(py, *decision)?.into_any()),
                 Some(Item::Raised(error)) => return Err(error),
-                Some(Item::Wrong(error)) => match self.on_error {
-                    OnError::Raise => return Err(error),
+                Some(Item::Wrong(problem, place)) => match self.on_error {
+                    OnError::Raise => return Err(problem.raise(Some(place))),
                     OnError::Skip => continue,
-                    OnError::Report => Some(error.value(py).clone().into_any()),
+                    OnError::Report => {
+                        Some(problem.raise(Some(place)).value(py).clone().into_any())
+                    }
                 },
             });
         }

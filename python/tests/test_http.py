@@ -141,7 +141,7 @@ def test_dry_is_a_boolean_and_metrics_have_two_formats(service):
     assert wrong.status_code == 400 and "neither true nor false" in wrong.json()["error"]
     assert httpx.get(url + "/v1/stats").json()["documents"] == 0
     plain = httpx.get(url + "/metrics", headers={"Accept": "text/plain"})
-    assert plain.headers["Content-Type"].startswith("text/plain") and "# TYPE pagesieve_documents_judged_total counter" in plain.text
+    assert plain.headers["Content-Type"].startswith("text/plain") and "# TYPE pagesieve_http_requests_total counter" in plain.text
     assert "# EOF" not in plain.text and "# UNIT" not in plain.text
     opened = httpx.get(url + "/metrics", headers={"Accept": "application/openmetrics-text; version=1.0.0, text/plain;q=0.5"})
     assert opened.headers["Content-Type"].startswith("application/openmetrics-text") and opened.text.endswith("# EOF\n")
@@ -194,7 +194,7 @@ def test_who_writes_without_reading_gets_an_answer(service):
     """As httpx does: it sends all of the body, and then reads."""
     url = service("--max-body", "256 KiB").url
     line = json.dumps({"id": 1, "text": "a few words"}) + "\n"
-    few = httpx.post(url + "/v1/judge.ndjson", content=(line for _ in range(600)), timeout=60)
+    few = httpx.post(url + "/v1/judge.ndjson", content=(line.encode() for _ in range(600)), timeout=60)
     assert few.text.count("verdict") == 600
     count = 200_000
     many = httpx.post(url + "/v1/judge.ndjson", content=((line * 1000).encode() for _ in range(count // 1000)), timeout=120)

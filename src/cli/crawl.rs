@@ -283,7 +283,8 @@ pub(super) struct Target {
     /// The configuration, or one or more URLs: their hosts are crawled with the defaults, into runs/HOST
     #[arg(required = true, value_name = "CONFIG|URL")]
     targets: Vec<PathBuf>,
-    /// Who crawls, for the sites' owners: an email address or an http URL (for URLs; asked once on a terminal, and kept)
+    /// Who crawls, for the sites' owners: an email address or an http URL, if no user agent is configured (for URLs, asked once on a terminal, and
+    /// kept)
     #[arg(long, value_name = "ADDRESS", value_parser = contact)]
     contact: Option<String>,
     /// Stop after this many pages
@@ -302,7 +303,7 @@ impl Target {
     pub(super) fn draft(&self, out: Option<&Path>) -> Result<Draft> {
         let urls: Vec<_> = self.targets.iter().filter_map(|target| as_url(target)).collect();
         let mut draft = match &self.targets[..] {
-            [config] if urls.is_empty() => Draft::read(config, &self.flags())?,
+            [config] if urls.is_empty() => self.draft_of_file(config)?,
             targets if urls.len() == targets.len() => self.draft_of(&urls)?,
             _ => {
                 let message = "a crawl takes one configuration, or only URLs";
@@ -321,6 +322,18 @@ impl Target {
         Ok(draft)
     }
 
+    /// The configuration in this file. A contact makes a user agent only if it has none.
+    fn draft_of_file(&self, config: &Path) -> Result<Draft> {
+        let mut draft = Draft::read(config, &self.flags())?;
+        let agent = &mut draft.config.crawl.user_agent;
+        match self.contact.as_deref() {
+            Some(contact) if agent.is_empty() => *agent = user_agent(contact),
+            Some(_) => notify(format_args!("crawling as {agent:?}: --contact replaces no user agent that is configured")),
+            None => {}
+        }
+        Ok(draft)
+    }
+
     /// The defaults with these URLs. The contact is that of the options, or one that was asked for, now or earlier.
     fn draft_of(&self, urls: &[&str]) -> Result<Draft> {
         let mut toml = format!("name = {}\n", Value::from(name(urls[0])?));
@@ -331,7 +344,8 @@ impl Target {
         }
         let mut draft = Draft::parse(Path::new("URL"), toml, &self.flags())?;
         if draft.config.crawl.user_agent.is_empty() {
-            draft.config.crawl.user_agent = user_agent(&kept_contact()?);
+            let contact = self.contact.clone().map_or_else(kept_contact, Ok)?;
+            draft.config.crawl.user_agent = user_agent(&contact);
         }
         Ok(draft)
     }
@@ -339,12 +353,10 @@ impl Target {
     /// The options as `--set` flags; those that were written as such come last and count.
     fn flags(&self) -> Vec<String> {
         let quoted = |text: String| Value::from(text);
-        let contact = self.contact.as_deref().map(user_agent).map(quoted);
         let delay = self.delay.map(|delay| {
             quoted(humantime_serde::re::humantime::format_duration(delay).to_string())
         });
         let keys = [
-            contact.map(|agent| format!("crawl.user_agent={agent}")),
             self.max_pages.map(|pages| format!("crawl.max_pages={pages}")),
             delay.map(|delay| format!("politeness.delay={delay}")),
         ];

@@ -2,6 +2,7 @@
 //!
 //! The lowest module: it imports no other one and does no I/O.
 
+#[cfg(feature = "html")]
 pub(crate) mod id;
 pub(crate) mod language;
 #[cfg(feature = "html")]
@@ -19,6 +20,7 @@ use std::{
 use bytesize::{ByteSize, GIB, KIB, MIB};
 use serde::{Deserialize, Serialize, Serializer};
 
+#[cfg(feature = "html")]
 pub use id::{GivenId, Id, IdError};
 pub use language::{Lang, language};
 #[cfg(feature = "crawl")]

@@ -39,7 +39,10 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     # They need httpx, which is an extra.
     if name in ("AsyncClient", "Client", "ServiceError"):
-        from . import client
-
+        try:
+            from . import client
+        except ModuleNotFoundError as error:
+            message = f'pagesieve.{name} needs httpx: pip install "pagesieve[client]"'
+            raise ImportError(message) from error
         return getattr(client, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

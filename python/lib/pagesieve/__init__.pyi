@@ -1,38 +1,74 @@
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from os import PathLike
 from types import TracebackType
-from typing import Any, Literal, Protocol, TypedDict, final
+from typing import Any, Literal, Protocol, TypedDict, final, overload
 
 from typing_extensions import Unpack
 
-__all__ = ["Decision", "Decisions", "Filter", "StateError", "__version__", "extract", "fingerprint"]
+from .batch import clusters as clusters
+from .client import AsyncClient as AsyncClient
+from .client import Client as Client
+from .client import ServiceError as ServiceError
+
+__all__ = [
+    "AsyncClient",
+    "Client",
+    "Decision",
+    "Decisions",
+    "Filter",
+    "ServiceError",
+    "StateError",
+    "__version__",
+    "clusters",
+    "extract",
+    "fingerprint",
+]
 
 __version__: str
 
 _Id = str | int
+_Html = str | bytes | bytearray
+_Time = int | str | datetime
 
 class _ArrowStream(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
+class _ArrowArray(Protocol):
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> object: ...
+
+class _Dataset(Protocol):
+    def scanner(self, *arguments: Any, **more: Any) -> Any: ...
+
+class _LazyFrame(Protocol):
+    def collect_batches(self) -> Any: ...
+    def collect_schema(self) -> Any: ...
+
 class _Window(TypedDict, total=False):
     entries: int
     age: str
+    future: bool
 
 class _Options(TypedDict, total=False):
     mode: Literal["balanced", "classic", "strict"]
+    similarity: float | None
     radius: int | None
     seed: Literal["public", "secret"] | int
     segment: Literal["jieba", "ngrams"]
     fold_chinese: bool
     min_features: int
-    templates: bool
     article: bool
     memory: str | int
     audit: int
     window: _Window
 
 class _Fingerprint(TypedDict):
+    fingerprint: str | None
+    signature: str | None
+
+class _Held(TypedDict):
+    id: _Id
+    time: int
     fingerprint: str | None
     signature: str | None
 
@@ -54,7 +90,8 @@ class _Explanation(TypedDict):
     more_in_a: list[tuple[str, int, int]]
     more_in_b: list[tuple[str, int, int]]
 
-_Document = str | tuple[_Id, str] | Mapping[str, Any]
+_Document = str | tuple[_Id | None, str] | list[Any] | dict[str, Any]
+_Documents = Iterable[_Document] | _ArrowStream | _ArrowArray | _Dataset | _LazyFrame
 
 class StateError(Exception):
     """The file of a filter cannot be read or written."""
@@ -68,7 +105,7 @@ class Decision:
     @property
     def url(self) -> str | None: ...
     @property
-    def verdict(self) -> Literal["unique", "exact", "near"]: ...
+    def verdict(self) -> Literal["unique", "exact", "near", "unchanged", "changed"]: ...
     @property
     def is_unique(self) -> bool: ...
     @property
@@ -96,6 +133,14 @@ class Decision:
     @property
     def truncated(self) -> str | None: ...
     def to_dict(self) -> dict[str, Any]: ...
+    def keys(self) -> Iterable[str]: ...
+    def __getitem__(self, name: str, /) -> Any: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self, /) -> int: ...
+    def __copy__(self) -> Decision: ...
+    def __deepcopy__(self, _memo: object) -> Decision: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class Decisions(Iterator[Decision]):
@@ -103,6 +148,17 @@ class Decisions(Iterator[Decision]):
 
     def __iter__(self) -> Decisions: ...
     def __next__(self) -> Decision: ...
+
+@final
+class _Batch:
+    def __enter__(self) -> Filter: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None: ...
 
 @final
 class Filter:
@@ -116,19 +172,85 @@ class Filter:
         text: str | None = None,
         *,
         id: _Id | None = None,
-        html: str | bytes | None = None,
+        html: _Html | None = None,
         url: str | None = None,
-        time: int | str | datetime | None = None,
+        time: _Time | None = None,
         content_type: str | None = None,
     ) -> Decision: ...
+    def check(
+        self,
+        text: str | None = None,
+        *,
+        id: _Id | None = None,
+        html: _Html | None = None,
+        url: str | None = None,
+        time: _Time | None = None,
+        content_type: str | None = None,
+    ) -> Decision: ...
+    @overload
     def judge_many(
-        self, documents: Iterable[_Document] | _ArrowStream, *, chunk: int = 1024
+        self,
+        documents: _Documents,
+        *,
+        text: str | None = None,
+        html: str | None = None,
+        id: str | None = None,
+        url: str | None = None,
+        time: str | None = None,
+        content_type: str | None = None,
+        on_error: Literal["raise", "skip"] = "raise",
+        as_table: Literal[False] = False,
+        chunk: int = 1024,
+    ) -> Decisions: ...
+    @overload
+    def judge_many(
+        self,
+        documents: _Documents,
+        *,
+        text: str | None = None,
+        html: str | None = None,
+        id: str | None = None,
+        url: str | None = None,
+        time: str | None = None,
+        content_type: str | None = None,
+        on_error: Literal["report"],
+        as_table: Literal[False] = False,
+        chunk: int = 1024,
+    ) -> Iterator[Decision | Exception]: ...
+    @overload
+    def judge_many(
+        self,
+        documents: _Documents,
+        *,
+        text: str | None = None,
+        html: str | None = None,
+        id: str | None = None,
+        url: str | None = None,
+        time: str | None = None,
+        content_type: str | None = None,
+        on_error: Literal["raise", "skip", "report"] = "raise",
+        as_table: Literal[True],
+        chunk: int = 1024,
+    ) -> Any: ...
+    def _judge_rows(
+        self,
+        documents: _Documents,
+        *,
+        text: str | None = None,
+        html: str | None = None,
+        url: str | None = None,
+        content_type: str | None = None,
     ) -> Decisions: ...
     def explain(self, a: _Document, b: _Document) -> _Explanation: ...
     def fingerprint(self, text: str) -> _Fingerprint: ...
     def remove(self, id: _Id) -> bool: ...
+    def get(self, id: _Id) -> _Held | None: ...
+    def batch(self) -> _Batch: ...
     def stats(self) -> dict[Literal["judged", "unique", "exact", "near", "window"], int]: ...
     def close(self) -> None: ...
+    def __contains__(self, id: _Id, /) -> bool: ...
+    def __len__(self, /) -> int: ...
+    def __bool__(self, /) -> bool: ...
     def __enter__(self) -> Filter: ...
     def __exit__(
         self,
@@ -140,5 +262,5 @@ class Filter:
 
 def fingerprint(text: str, **options: Unpack[_Options]) -> _Fingerprint: ...
 def extract(
-    html: str | bytes, *, url: str | None = None, content_type: str | None = None
+    html: _Html, *, url: str | None = None, content_type: str | None = None
 ) -> _Extracted: ...

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ._pagesieve import Filter
+from pagesieve import Filter
 
 Keep = Literal["first", "longest"] | Callable[[Sequence[int]], int]
 
@@ -72,7 +72,8 @@ def clusters(
     members: dict[int, list[int]] = {}
     with Filter(**options) as seen:
         for row, decision in enumerate(seen._judge_rows(documents, **names)):
-            first = row if decision.match is None else decision.match
+            # Ids are rows here.
+            first = decision.match if isinstance(decision.match, int) else row
             first_of.append(first)
             lengths.append(decision.chars)
             members.setdefault(first, []).append(row)

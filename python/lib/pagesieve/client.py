@@ -16,10 +16,7 @@ from itertools import islice
 from typing import Any
 from urllib.parse import quote
 
-try:
-    import httpx
-except ImportError as error:  # pragma: no cover
-    raise ImportError('pagesieve.Client needs httpx: pip install "pagesieve[client]"') from error
+import httpx
 
 __all__ = ["AsyncClient", "Client", "ServiceError"]
 
