@@ -1,35 +1,97 @@
 //! What the filter decided about a document.
 
+use std::{
+    f64::consts::PI,
+    hash::{DefaultHasher, Hash, Hasher},
+};
+
 use pagesieve::{
     Judgement,
-    extract::Truncation,
     filter::{Facts, Kind, Match, Step},
     page::Lang,
 };
-use pyo3::{prelude::*, types::PyDict};
+use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
+use serde::{Deserialize, Serialize};
 
-use crate::input::original_id;
+use crate::input::given;
 
 /// A decision about a document, with the fields of a line that `pagesieve filter` prints.
-#[pyclass(frozen, module = "pagesieve")]
-#[derive(Debug)]
+#[pyclass(frozen, eq, module = "pagesieve")]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Decision {
     pub(crate) of_id: String,
     pub(crate) of_url: Option<String>,
     pub(crate) judgement: Judgement,
     /// The id of the match.
     pub(crate) of: Option<String>,
-    pub(crate) cut: Option<Truncation>,
+    /// Why the page was cut.
+    pub(crate) cut: Option<String>,
+    /// What it has to do with an earlier version in the window.
+    pub(crate) version: Option<Version>,
+}
+
+/// Decisions are equal if all their fields are: neither the time nor the number counts.
+impl PartialEq for Decision {
+    fn eq(&self, other: &Self) -> bool {
+        let fields = |it: &Self| {
+            let found = it.matched().map(|found| (found.kind, found.step));
+            (found, it.similarity(), it.distances(), *it.facts(), it.version)
+        };
+        let names = |it: &Self| [it.of.clone(), it.of_url.clone(), it.cut.clone()];
+        self.of_id == other.of_id && fields(self) == fields(other) && names(self) == names(other)
+    }
+}
+
+/// What a unique document has to do with an earlier version.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Version {
+    Unchanged,
+    Changed {
+        /// In bits, of fingerprint and signature, if both are long enough.
+        distances: Option<(u32, u32)>,
+    },
+}
+
+impl From<pagesieve::filter::Version> for Version {
+    fn from(version: pagesieve::filter::Version) -> Self {
+        match version {
+            pagesieve::filter::Version::Changed { distances, .. } => Self::Changed { distances },
+            _ => Self::Unchanged,
+        }
+    }
 }
 
 impl Decision {
-    fn matched(&self) -> Option<&Match> {
+    pub(crate) fn matched(&self) -> Option<&Match> {
         self.judgement.verdict.matched()
     }
 
     fn facts(&self) -> &Facts {
         &self.judgement.facts
     }
+
+    /// From the match, or from the former version, in bits of fingerprint and signature.
+    fn distances(&self) -> Option<(u32, u32)> {
+        match (self.matched(), self.version) {
+            (Some(found), _) => Some((found.distance, found.signature_distance)),
+            (None, Some(Version::Unchanged)) => Some((0, 0)),
+            (None, Some(Version::Changed { distances })) => distances,
+            (None, None) => None,
+        }
+    }
+}
+
+/// The cosine of two texts, as the distance of their signatures estimates it; with four decimals.
+pub(crate) fn similarity(signature_distance: u32) -> f64 {
+    let cosine = (PI * f64::from(signature_distance) / 256.0).cos().max(0.0);
+    (cosine * 1e4).round() / 1e4
+}
+
+/// A decision that was pickled.
+#[pyfunction]
+pub(crate) fn _restore(pickled: &str) -> PyResult<Decision> {
+    let wrong = |error: serde_json::Error| PyValueError::new_err(error.to_string());
+    serde_json::from_str(pickled).map_err(wrong)
 }
 
 #[pymethods]
@@ -37,7 +99,7 @@ impl Decision {
     /// The id of the document, as it was given.
     #[getter]
     fn id<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        original_id(py, &self.of_id)
+        given(py, &self.of_id)
     }
 
     #[getter]
@@ -45,20 +107,26 @@ impl Decision {
         self.of_url.as_deref()
     }
 
+    /// `unique`, `exact`, `near`; of a known id `unchanged` or `changed`.
     #[getter]
     pub(crate) fn verdict(&self) -> &'static str {
-        self.kind().unwrap_or("unique")
+        match self.version {
+            Some(Version::Unchanged) => "unchanged",
+            Some(Version::Changed { .. }) => "changed",
+            None => self.kind().unwrap_or("unique"),
+        }
     }
 
+    /// Whether it is new: nothing like it was in the window. Also a changed version is new.
     #[getter]
-    fn is_unique(&self) -> bool {
-        self.judgement.verdict.is_unique()
+    pub(crate) fn is_unique(&self) -> bool {
+        self.judgement.verdict.is_unique() && self.version != Some(Version::Unchanged)
     }
 
     /// The id of the unique document that this one repeats.
     #[getter(r#match)]
     fn match_id<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.of.as_deref().map(|id| original_id(py, id)).transpose()
+        self.of.as_deref().map(|id| given(py, id)).transpose()
     }
 
     #[getter]
@@ -80,19 +148,25 @@ impl Decision {
         })
     }
 
+    /// In how many of the 64 bits of the fingerprint it differs from the match, or from the former version.
     #[getter]
     fn distance(&self) -> Option<u32> {
-        self.matched().map(|found| found.distance)
+        self.distances().map(|(distance, _)| distance)
     }
 
+    /// In how many of the 256 bits of the signature it differs from the match, or from the former version.
     #[getter]
     fn signature_distance(&self) -> Option<u32> {
-        self.matched().map(|found| found.signature_distance)
+        self.distances().map(|(_, distance)| distance)
     }
 
+    /// How similar it is to the match, or to the former version: from 0 to 1.
     #[getter]
-    fn similarity(&self) -> Option<f64> {
-        self.matched().map(|found| (f64::from(found.similarity) * 1e4).round() / 1e4)
+    pub(crate) fn similarity(&self) -> Option<f64> {
+        match self.matched() {
+            Some(found) => Some((f64::from(found.similarity) * 1e4).round() / 1e4),
+            None => self.distances().map(|(_, distance)| similarity(distance)),
+        }
     }
 
     #[getter]
@@ -121,11 +195,40 @@ impl Decision {
     }
 
     #[getter]
-    fn truncated(&self) -> Option<&'static str> {
-        self.cut.map(Truncation::as_str)
+    fn truncated(&self) -> Option<&str> {
+        self.cut.as_deref()
     }
 
-    /// The decision as `pagesieve filter` prints it.
+    /// The names of the fields, so that `dict(decision)` has them.
+    fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.to_dict(py)?.call_method0("keys")
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        self.to_dict(py)?.as_any().get_item(name)
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.of_id.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __copy__(this: Bound<'_, Self>) -> Bound<'_, Self> {
+        this
+    }
+
+    fn __deepcopy__<'py>(this: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+        this
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        let restore = py.import("pagesieve._pagesieve")?.getattr("_restore")?;
+        let wrong = |error: serde_json::Error| PyValueError::new_err(error.to_string());
+        Ok((restore, (serde_json::to_string(self).map_err(wrong)?,)))
+    }
+
+    /// The decision as `pagesieve filter` prints it, of a known id with the distances from its former version.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         dict.set_item("id", self.id(py)?)?;
@@ -142,6 +245,10 @@ impl Decision {
             found.set_item("similarity", self.similarity())?;
         }
         dict.set_item("match", found)?;
+        if self.version.is_some() {
+            dict.set_item("distance", self.distance())?;
+            dict.set_item("signature_distance", self.signature_distance())?;
+        }
         dict.set_item("fingerprint", self.fingerprint())?;
         dict.set_item("chars", self.chars())?;
         dict.set_item("features", self.features())?;

@@ -3,19 +3,23 @@
 use std::{
     collections::{HashMap, VecDeque},
     error::Error,
-    f64::consts::PI,
     path::{Path, PathBuf},
     process,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
 };
 
 use pagesieve::{
-    DocId, DurableFilter,
-    filter::{self, Documents, Key, Kind, Options, OptionsError, Thresholds, WindowOptions},
-    fingerprint::{Feature, HashSeedChoice},
+    DocId, Document, DurableFilter, Judgement,
+    extract::Extractor,
+    filter::{
+        self, Field, Held, Identity, Key, Options, OptionsError, Preparation, Submission,
+        Thresholds, Times, WindowOptions,
+    },
+    fingerprint::{Feature, HashSeed, HashSeedChoice},
+    page::{GivenId, Id, UrlOptions},
     state,
 };
 use pyo3::{
@@ -25,15 +29,16 @@ use pyo3::{
 };
 use rayon::{
     ThreadPool, ThreadPoolBuilder,
-    iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator},
+    iter::{IntoParallelIterator, ParallelIterator},
 };
 
 use crate::{
     StateError,
-    decision::Decision,
+    decision::{Decision, similarity},
     fingerprint_dict,
-    input::{Input, Preparation, Prepared, id_of},
-    many::Decisions,
+    input::{Columns, Reader, id_of},
+    job,
+    many::{Decisions, OnError},
     options,
 };
 
@@ -43,16 +48,41 @@ const SHOWN: usize = 12;
 const NO_ROOM: i32 = 28;
 
 /// Judges documents in order of arrival, and remembers the unique ones of the window.
+///
+/// Filter(path=None, **options): without a path, or with ":memory:", the window is in memory. The options and their defaults:
+///
+/// mode="balanced"        (str) what counts as near: "balanced", "classic" or "strict"
+/// similarity=None        (float) instead: how similar texts and pages must be, above 0 and at most 1; 0.95 is about the default for texts
+/// radius=None            (int) for experts: the bits of 64 in which fingerprints may differ, 0 to 11; by default the mode's
+/// seed                   (str or int) the seed of the hashes: "public", "secret" or a number; by default that of the file, "public" if it is new
+/// segment="jieba"        (str) how Chinese is split: "jieba" or "ngrams"
+/// fold_chinese=True      (bool) whether traditional and simplified characters count as the same
+/// min_features=10        (int) texts of fewer features (words and pairs of words) are compared by equality only
+/// article=True           (bool) whether pages are compared by what they show, and not by their texts alone
+/// memory="4 GiB"         (str or int) the most memory for window and index
+/// audit=0                (int) compare one look-up in this many with a scan; 0 for none
+/// window={...}           (dict) "entries" (5000000) and "age" ("90d" or "unlimited"): how much is remembered. "future" (False): whether
+///                        times of documents are accepted that are more than a day in the future
 #[pyclass(frozen, module = "pagesieve")]
 #[derive(Debug)]
 pub(crate) struct Filter {
+    inner: Arc<Inner>,
+}
+
+/// What jobs share with the object of Python.
+#[derive(Debug)]
+pub(crate) struct Inner {
     preparation: Preparation,
     options: Options,
     path: Option<PathBuf>,
-    /// The number of the next document: its id if it has no other.
+    /// The number of the next document: it is named by it if it has no other name.
     next: AtomicU64,
     /// `None` when it is closed.
     open: Mutex<Option<Open>>,
+    /// Whether it is about to be closed: who judges many documents stops.
+    closing: AtomicBool,
+    /// How many callers want decisions to be committed later.
+    batches: AtomicU32,
     /// The process that made it.
     process: u32,
 }
@@ -60,9 +90,6 @@ pub(crate) struct Filter {
 #[derive(Debug)]
 struct Open {
     window: Window,
-    exact: u64,
-    near: u64,
-    unique: u64,
 }
 
 #[derive(Debug)]
@@ -72,9 +99,19 @@ enum Window {
     File(Box<DurableFilter>),
 }
 
+/// Does the same with either filter.
+macro_rules! either {
+    ($window:expr, $filter:ident => $action:expr) => {
+        match $window {
+            Window::Memory($filter, _) => $action,
+            Window::File($filter) => $action,
+        }
+    };
+}
+
 /// Why the filter cannot do what it is asked for.
 #[derive(Debug)]
-enum Failure {
+pub(crate) enum Failure {
     Closed,
     Forked,
     State(state::StateError),
@@ -86,70 +123,88 @@ impl From<state::StateError> for Failure {
     }
 }
 
+/// A document that is ready to be judged.
+#[derive(Debug)]
+struct Prepared {
+    document: Document,
+    url: Option<String>,
+    /// Why the page is truncated, if it is.
+    cut: Option<String>,
+}
+
+/// The same options with this seed.
+fn with_seed(options: &Options, seed: HashSeed) -> Options {
+    let mut options = options.clone();
+    options.hash_seed = HashSeedChoice::Fixed(seed);
+    options
+}
+
 impl Window {
     fn in_memory(options: &Options) -> Result<Self, state::StateError> {
         Ok(Self::Memory(Box::new(filter::Filter::new(options)?), VecDeque::new()))
     }
 
-    fn documents(&self) -> Documents {
-        match self {
-            Self::Memory(filter, _) => filter.documents(),
-            Self::File(filter) => filter.documents(),
-        }
-    }
-
-    fn judged(&self) -> u64 {
-        match self {
-            Self::Memory(filter, _) => filter.judged(),
-            Self::File(filter) => filter.judged(),
-        }
-    }
-
-    fn len(&self) -> usize {
-        match self {
-            Self::Memory(filter, _) => filter.len(),
-            Self::File(filter) => filter.len(),
-        }
-    }
-
-    fn judge(&mut self, prepared: Prepared) -> Result<Decision, state::StateError> {
-        let Prepared { document, url, truncated } = prepared;
-        let (judgement, of) = match self {
-            Self::Memory(filter, ids) => {
-                let judgement = filter.judge(&document)?;
-                let oldest = filter.oldest();
-                while ids.pop_front_if(|(number, _)| *number < oldest).is_some() {}
-                if judgement.verdict.is_unique() {
-                    ids.push_back((judgement.id, document.id().into()));
-                }
-                let of = judgement.verdict.matched().and_then(|found| {
-                    let place = ids.binary_search_by_key(&found.of, |(number, _)| *number).ok()?;
-                    Some(ids[place].1.to_string())
-                });
-                (judgement, of)
-            }
-            Self::File(filter) => {
-                let judgement = filter.judge(&document)?;
-                let found = judgement.verdict.matched();
-                (judgement, found.map(|found| filter.id_of(found.of)).transpose()?)
-            }
+    /// Judges a document and remembers it. `versions`: an earlier version counts.
+    fn judge(&mut self, prepared: Prepared, versions: bool) -> Result<Decision, state::StateError> {
+        let document = &prepared.document;
+        let (judgement, version) = if versions {
+            either!(self, filter => filter.judge_version(document)?)
+        } else {
+            (either!(self, filter => filter.judge(document)?), None)
         };
-        let id = document.id().to_owned();
-        Ok(Decision { of_id: id, of_url: url, judgement, of, cut: truncated })
+        if let Self::Memory(filter, ids) = self {
+            let oldest = filter.oldest();
+            while ids.pop_front_if(|(number, _)| *number < oldest).is_some() {}
+            if judgement.verdict.is_unique() {
+                ids.push_back((judgement.id, document.id().into()));
+            }
+        }
+        self.decision(prepared, judgement, version)
     }
 
-    fn remove(&mut self, key: Key) -> Result<bool, state::StateError> {
-        let versions = match self {
-            Self::Memory(filter, _) => filter.versions(key),
-            Self::File(filter) => filter.versions(key),
+    /// How a document would be judged.
+    fn check(&mut self, prepared: Prepared) -> Result<Decision, state::StateError> {
+        let (judgement, version) =
+            either!(self, filter => filter.peek_version(&prepared.document)?);
+        self.decision(prepared, judgement, version)
+    }
+
+    fn decision(
+        &self,
+        prepared: Prepared,
+        judgement: Judgement,
+        version: Option<filter::Version>,
+    ) -> Result<Decision, state::StateError> {
+        let found = judgement.verdict.matched();
+        let of = match self {
+            Self::Memory(_, ids) => found.and_then(|found| {
+                let place = ids.binary_search_by_key(&found.of, |(number, _)| *number).ok()?;
+                Some(ids[place].1.to_string())
+            }),
+            Self::File(filter) => found.map(|found| filter.id_of(found.of)).transpose()?,
         };
-        for id in &versions {
-            match self {
-                Self::Memory(filter, _) => filter.remove(*id)?,
-                Self::File(filter) => filter.remove(*id)?,
-            };
+        let Prepared { document, url, cut } = prepared;
+        let version = version.map(Into::into);
+        Ok(Decision { of_id: document.id().to_owned(), of_url: url, judgement, of, cut, version })
+    }
+
+    /// The document that is meant, if it is in the window.
+    fn find(&self, identities: &[Identity]) -> Option<Held> {
+        identities.iter().find_map(|it| either!(self, filter => filter.find(it.key)))
+    }
+
+    /// Removes the document that is meant, in all its versions.
+    fn remove(&mut self, identities: &[Identity]) -> Result<bool, state::StateError> {
+        for identity in identities {
+            let versions = either!(self, filter => filter.versions(identity.key));
+            for id in &versions {
+                either!(self, filter => filter.remove(*id)?);
+            }
+            if !versions.is_empty() {
+                return Ok(true);
+            }
         }
-        Ok(!versions.is_empty())
+        Ok(false)
     }
 
     fn commit(&mut self) -> Result<(), state::StateError> {
@@ -160,19 +215,28 @@ impl Window {
     }
 }
 
-impl Filter {
-    fn open(path: Option<PathBuf>, options: Options) -> Result<Self, Failure> {
-        let window = match &path {
-            Some(path) => Window::File(Box::new(DurableFilter::open(path, &options)?)),
-            None => Window::in_memory(&options)?,
+impl Inner {
+    fn open(path: Option<PathBuf>, options: Options, seed: HashSeed) -> Result<Self, Failure> {
+        let mut window = match &path {
+            Some(path) => {
+                let filter = DurableFilter::open_or_create(path, &options, seed)?;
+                Window::File(Box::new(filter))
+            }
+            None => Window::in_memory(&with_seed(&options, seed))?,
         };
+        either!(&mut window, filter => filter.index_keys());
+        let documents = either!(&window, filter => filter.documents());
+        let preparation = Preparation::new(Extractor::default(), UrlOptions::default(), documents);
+        let next = either!(&window, filter => filter.numbered());
         Ok(Self {
-            preparation: Preparation::new(window.documents()),
+            preparation,
             options,
             path,
-            next: AtomicU64::new(window.judged()),
+            next: AtomicU64::new(next),
             process: process::id(),
-            open: Mutex::new(Some(Open { window, exact: 0, near: 0, unique: 0 })),
+            open: Mutex::new(Some(Open { window })),
+            closing: AtomicBool::new(false),
+            batches: AtomicU32::new(0),
         })
     }
 
@@ -183,39 +247,118 @@ impl Filter {
     /// Does something with the filter that is open. Python's lock must not be held.
     fn with<T>(
         &self,
-        action: impl FnOnce(&mut Open) -> Result<T, state::StateError>,
+        action: impl FnOnce(&mut Window) -> Result<T, state::StateError>,
     ) -> Result<T, Failure> {
         if self.path.is_some() && self.process != process::id() {
             return Err(Failure::Forked);
         }
-        Ok(action(self.lock().as_mut().ok_or(Failure::Closed)?)?)
+        Ok(action(&mut self.lock().as_mut().ok_or(Failure::Closed)?.window)?)
     }
 
-    /// Judges documents in order, and commits.
-    pub(crate) fn judge_all(&self, py: Python<'_>, inputs: Vec<Input>) -> PyResult<Vec<Decision>> {
-        py.detach(|| {
-            let first = self.next.fetch_add(inputs.len() as u64, Ordering::Relaxed);
-            let prepared = prepare(&self.preparation, inputs, first);
-            self.with(|open| {
-                let mut decisions = Vec::with_capacity(prepared.len());
-                for prepared in prepared {
-                    let decision = open.window.judge(prepared)?;
-                    *match decision.judgement.verdict.matched().map(|found| found.kind) {
-                        None => &mut open.unique,
-                        Some(Kind::Exact) => &mut open.exact,
-                        Some(_) => &mut open.near,
-                    } += 1;
-                    decisions.push(decision);
+    /// Reserves numbers for documents that may have no name. Returns the first.
+    pub(crate) fn reserve(&self, count: u64) -> u64 {
+        self.next.fetch_add(count, Ordering::Relaxed)
+    }
+
+    /// Judges documents, of which each has the place that was reserved for it, and commits. If the filter is closed meanwhile, the decisions are
+    /// those of the first ones.
+    pub(crate) fn judge_all(
+        &self,
+        submissions: Vec<(u64, Submission)>,
+    ) -> Result<Vec<Decision>, Failure> {
+        let prepared = self.prepare_all(submissions);
+        self.with(|window| {
+            let mut decisions = Vec::with_capacity(prepared.len());
+            for prepared in prepared {
+                if self.closing.load(Ordering::Relaxed) {
+                    break;
                 }
-                open.window.commit()?;
-                Ok(decisions)
-            })
+                decisions.push(window.judge(prepared, true)?);
+            }
+            let numbered = self.next.load(Ordering::Relaxed);
+            either!(window, filter => filter.reserve_numbers(numbered));
+            self.commit(window)?;
+            Ok(decisions)
         })
-        .map_err(|failure| self.raise(failure))
     }
 
-    fn raise(&self, failure: Failure) -> PyErr {
+    /// Commits, unless a caller wants that later.
+    fn commit(&self, window: &mut Window) -> Result<(), state::StateError> {
+        if self.batches.load(Ordering::Relaxed) > 0 { Ok(()) } else { window.commit() }
+    }
+
+    fn check(&self, submission: Submission) -> Result<Decision, Failure> {
+        let number = self.next.load(Ordering::Relaxed);
+        let (prepared, _) = self.prepare(submission, number);
+        self.with(|window| {
+            let decision = window.check(prepared)?;
+            self.commit(window)?;
+            Ok(decision)
+        })
+    }
+
+    fn prepare(&self, submission: Submission, number: u64) -> (Prepared, String) {
+        let url = submission.url.as_ref().map(ToString::to_string);
+        let (document, extracted) = self.preparation.prepare(submission, number);
+        let cut = extracted.truncated.map(|why| why.as_str().to_owned());
+        (Prepared { document, url, cut }, extracted.text)
+    }
+
+    /// Prepares documents on all cores.
+    fn prepare_all(&self, submissions: Vec<(u64, Submission)>) -> Vec<Prepared> {
+        let one = |(number, submission)| self.prepare(submission, number).0;
+        match pool().filter(|_| submissions.len() > 1) {
+            Some(pool) => pool.install(|| submissions.into_par_iter().map(one).collect()),
+            None => submissions.into_iter().map(one).collect(),
+        }
+    }
+
+    pub(crate) fn raise(&self, failure: Failure) -> PyErr {
         raise(self.path.as_deref(), failure)
+    }
+}
+
+/// Documents from this size on are worked on beside the thread of Python, so that a signal ends the waiting.
+const LONG: usize = 128 << 10;
+
+impl Filter {
+    pub(crate) fn inner(&self) -> Arc<Inner> {
+        Arc::clone(&self.inner)
+    }
+
+    pub(crate) fn times(&self) -> Times {
+        self.inner.options.window.times()
+    }
+
+    /// Does something with the filter. `size` is that of the documents in bytes. Where it may take long, a signal ends the waiting.
+    fn work<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        size: usize,
+        work: impl FnOnce(&Inner) -> Result<T, Failure> + Send + 'static,
+    ) -> PyResult<T> {
+        let is_free = self.inner.open.try_lock().is_ok();
+        let result = if size < LONG && is_free {
+            py.detach(|| work(&self.inner))
+        } else {
+            let inner = self.inner();
+            job::run(py, move || work(&inner))?
+        };
+        result.map_err(|failure| self.inner.raise(failure))
+    }
+
+    fn read(
+        &self,
+        arguments: [Option<Bound<'_, PyAny>>; 6],
+        py: Python<'_>,
+    ) -> PyResult<Submission> {
+        let fields = PyDict::new(py);
+        let names = ["text", "id", "html", "url", "time", "content_type"];
+        for (name, value) in names.iter().zip(arguments) {
+            fields.set_item(name, value)?;
+        }
+        let read = Reader::new(Columns::default(), self.times()).read_dict(&fields);
+        read.map_err(|problem| problem.raise(None))
     }
 }
 
@@ -228,12 +371,26 @@ impl Filter {
         path: Option<PathBuf>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let options = options::read(options)?;
+        let (options, seed) = options::read(options)?;
+        let path = path.filter(|path| path.as_os_str() != ":memory:");
+        if path.as_ref().is_some_and(|path| path.as_os_str().is_empty()) {
+            let message =
+                "the path is empty: name a file, or leave the path out for a window in memory";
+            return Err(PyValueError::new_err(message));
+        }
         let file = path.clone();
-        py.detach(|| Self::open(path, options)).map_err(|failure| raise(file.as_deref(), failure))
+        let opened = job::run(py, move || Inner::open(path, options, seed))?;
+        let inner = opened.map_err(|failure| raise(file.as_deref(), failure))?;
+        Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Judges a document and remembers it. In a file, the decision is durable when this returns.
+    /// Judges a document and remembers it. In a file, the decision is durable when this returns, unless `batch()` is open.
+    ///
+    /// text: its text, or html: a page, as str or as the bytes that were received
+    /// id: a str or an int that names it; without one its url names it, or else "#5" for the sixth document
+    /// url: its absolute URL: links and what pages have in common are those of its site
+    /// time: when it arrived: a datetime with a time zone, RFC 3339, or seconds or milliseconds since 1970; by default now
+    /// content_type: the header that came with the bytes of a page
     #[pyo3(signature = (text=None, *, id=None, html=None, url=None, time=None, content_type=None))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn judge<'py>(
@@ -246,59 +403,164 @@ impl Filter {
         time: Option<Bound<'py, PyAny>>,
         content_type: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Decision> {
-        let fields = PyDict::new(py);
-        let names = ["text", "id", "html", "url", "time", "content_type"];
-        for (name, value) in names.iter().zip([text, id, html, url, time, content_type]) {
-            fields.set_item(name, value)?;
-        }
-        let mut decisions = self.judge_all(py, vec![Input::of_fields(&fields)?])?;
-        Ok(decisions.remove(0))
+        let submission = self.read([text, id, html, url, time, content_type], py)?;
+        let size = submission.len();
+        let mut decisions = self.work(py, size, move |inner| {
+            let number = inner.reserve(1);
+            inner.judge_all(vec![(number, submission)])
+        })?;
+        decisions.pop().ok_or_else(|| self.inner.raise(Failure::Closed))
+    }
+
+    /// How a document would be judged now. Nothing is remembered. The arguments are those of `judge`.
+    #[pyo3(signature = (text=None, *, id=None, html=None, url=None, time=None, content_type=None))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn check<'py>(
+        &self,
+        py: Python<'py>,
+        text: Option<Bound<'py, PyAny>>,
+        id: Option<Bound<'py, PyAny>>,
+        html: Option<Bound<'py, PyAny>>,
+        url: Option<Bound<'py, PyAny>>,
+        time: Option<Bound<'py, PyAny>>,
+        content_type: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Decision> {
+        let submission = self.read([text, id, html, url, time, content_type], py)?;
+        self.work(py, submission.len(), move |inner| inner.check(submission))
     }
 
     /// Judges many documents, some at a time: an iterator of decisions in order.
-    #[pyo3(signature = (documents, *, chunk=1024))]
-    fn judge_many(
+    ///
+    /// documents: an iterable of texts, pairs (id, text) or dicts; or a table or column of pyarrow, pandas, polars or DuckDB, a
+    ///     pyarrow.dataset.Dataset or a polars.LazyFrame, which is read in batches
+    /// text, html, id, url, time, content_type: what the fields or columns are called
+    /// on_error: what is done with a document that cannot be read: "raise" an exception, "skip" it, or "report": give the exception in its place
+    /// as_table: return a pyarrow.Table with a row for each document instead: id, verdict, match, similarity, and is_unique, which is a mask
+    /// chunk: how many documents are judged together
+    #[pyo3(signature = (documents, *, text=None, html=None, id=None, url=None, time=None, content_type=None, on_error="raise", as_table=false, chunk=1024))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn judge_many<'py>(
+        this: Bound<'py, Self>,
+        documents: &Bound<'py, PyAny>,
+        text: Option<String>,
+        html: Option<String>,
+        id: Option<String>,
+        url: Option<String>,
+        time: Option<String>,
+        content_type: Option<String>,
+        on_error: &str,
+        as_table: bool,
+        chunk: usize,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        refuse_one(documents)?;
+        let py = this.py();
+        let mut columns = Columns::default();
+        let names = [
+            (Field::Text, text),
+            (Field::Html, html),
+            (Field::Id, id),
+            (Field::Url, url),
+            (Field::Time, time),
+            (Field::ContentType, content_type),
+        ];
+        columns.rename_all(names);
+        let reader = Reader::new(columns, this.get().times());
+        let on_error = OnError::named(on_error)?;
+        let mut decisions = Decisions::new(this.unbind(), documents, reader, (chunk, on_error))?;
+        if as_table {
+            return decisions.into_table(py);
+        }
+        decisions.warn(py)?;
+        Ok(Bound::new(py, decisions)?.into_any())
+    }
+
+    /// The same, with the places of documents as their ids: for `clusters`.
+    #[pyo3(signature = (documents, *, text=None, html=None, url=None, content_type=None))]
+    fn _judge_rows(
         this: Bound<'_, Self>,
         documents: &Bound<'_, PyAny>,
-        chunk: usize,
+        text: Option<String>,
+        html: Option<String>,
+        url: Option<String>,
+        content_type: Option<String>,
     ) -> PyResult<Decisions> {
-        if documents.is_instance_of::<PyString>()
-            || documents.is_instance_of::<PyBytes>()
-            || documents.is_instance_of::<PyDict>()
-        {
-            let message = "judge_many() takes many documents, and this is one: use judge()";
-            return Err(PyTypeError::new_err(message));
-        }
-        Decisions::new(this.unbind(), documents, chunk)
+        refuse_one(documents)?;
+        let mut columns = Columns::default();
+        let names = [
+            (Field::Text, text),
+            (Field::Html, html),
+            (Field::Url, url),
+            (Field::ContentType, content_type),
+        ];
+        columns.rename_all(names);
+        let reader = Reader::new(columns, this.get().times());
+        let how = (1024, OnError::Raise);
+        Ok(Decisions::new(this.unbind(), documents, reader, how)?.by_place())
     }
 
     /// Removes a document by its id or URL: from now on nothing repeats it. Returns whether it was in the window.
     fn remove(&self, id: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let name = id_of(id)?;
-        let url = url::Url::parse(&name).ok();
-        let keys = [Some(Key::of(&name)), url.map(|url| self.preparation.key(&url))];
-        let removed = id.py().detach(|| {
-            self.with(|open| {
-                let mut was_there = false;
-                for key in keys.into_iter().flatten() {
-                    was_there |= open.window.remove(key)?;
-                }
-                open.window.commit()?;
+        let identities = self.identities(id)?;
+        self.work(id.py(), 0, move |inner| {
+            inner.with(|window| {
+                let was_there = window.remove(&identities)?;
+                inner.commit(window)?;
                 Ok(was_there)
             })
-        });
-        removed.map_err(|failure| self.raise(failure))
+        })
     }
 
-    /// How much was judged, and how large the window is.
+    /// What the window has of a document, by its id or URL: a dict with `id`, `time` (milliseconds since 1970), `fingerprint` and `signature` (None
+    /// if the text is too short for one), or None if it is not there.
+    fn get<'py>(&self, id: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let py = id.py();
+        let identities = self.identities(id)?;
+        let found =
+            self.work(py, 0, move |inner| inner.with(|window| Ok(window.find(&identities))))?;
+        let Some(held) = found else { return Ok(None) };
+        let dict = PyDict::new(py);
+        dict.set_item("id", id)?;
+        dict.set_item("time", held.at.0)?;
+        dict.set_item("fingerprint", held.signature.map(|it| it.fingerprint().to_string()))?;
+        dict.set_item("signature", held.signature.map(|it| it.to_string()))?;
+        Ok(Some(dict))
+    }
+
+    fn __contains__(&self, id: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let identities = self.identities(id)?;
+        self.work(id.py(), 0, move |inner| {
+            inner.with(|window| Ok(window.find(&identities).is_some()))
+        })
+    }
+
+    /// The unique documents in the window.
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        self.work(py, 0, |inner| inner.with(|window| Ok(either!(window, filter => filter.len()))))
+    }
+
+    /// An empty filter is a filter.
+    #[expect(clippy::unused_self, reason = "Python calls it as a method")]
+    fn __bool__(&self) -> bool {
+        true
+    }
+
+    /// Commits later: with `with f.batch():`, the decisions of `judge` are durable together at its end. Without it, each is by itself.
+    fn batch(this: Bound<'_, Self>) -> Batch {
+        Batch { filter: this.unbind() }
+    }
+
+    /// How much was judged since the window was begun (`judged`, `unique`, `exact`, `near`), and how large it is (`window`). Versions without
+    /// change count as judged only.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let counts = py.detach(|| {
-            self.with(|open| {
-                let (judged, window) = (open.window.judged(), open.window.len() as u64);
-                Ok([judged, open.unique, open.exact, open.near, window])
+        let counts = self.work(py, 0, |inner| {
+            inner.with(|window| {
+                Ok(either!(window, filter => {
+                    let [exact, near] = filter.duplicates();
+                    let unique = filter.judged() - exact - near - filter.unchanged();
+                    [filter.judged(), unique, exact, near, filter.len() as u64]
+                }))
             })
-        });
-        let counts = counts.map_err(|failure| self.raise(failure))?;
+        })?;
         let dict = PyDict::new(py);
         for (name, count) in ["judged", "unique", "exact", "near", "window"].iter().zip(counts) {
             dict.set_item(name, count)?;
@@ -312,22 +574,38 @@ impl Filter {
         a: &Bound<'py, PyAny>,
         b: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let py = a.py();
-        let inputs = [Input::of(a)?, Input::of(b)?];
-        let explained = py.detach(|| explain(&self.preparation, &self.options, inputs));
-        explained.map_err(|failure| self.raise(failure))?.into_dict(py)
+        let mut reader = Reader::new(Columns::default(), self.times());
+        let mut read = |document| reader.read(document).map_err(|problem| problem.raise(None));
+        let submissions = [read(a)?, read(b)?];
+        let size = submissions.iter().map(Submission::len).sum();
+        let explained = self.work(a.py(), size, move |inner| explain(inner, submissions))?;
+        explained.into_dict(a.py())
     }
 
     /// The fingerprint and the signature of a text, as this filter makes them.
     fn fingerprint<'py>(&self, text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyDict>> {
-        let (py, text) = (text.py(), text.to_str()?);
-        let sketch = py.detach(|| self.preparation.documents.fingerprinter().sketch(text));
+        let (py, text) = (text.py(), text.to_str()?.to_owned());
+        let sketch = self.work(py, text.len(), move |inner| {
+            Ok(inner.preparation.documents().fingerprinter().sketch(&text))
+        })?;
         fingerprint_dict(py, &sketch)
     }
 
-    /// Closes the file, which another process can then open.
-    fn close(&self, py: Python<'_>) {
-        py.detach(|| drop(self.lock().take()));
+    /// Closes the file, which another process can then open. Who is judging many documents stops.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.inner.closing.store(true, Ordering::Relaxed);
+        self.work(py, 0, |inner| {
+            let mut open = inner.lock();
+            // What was judged in a batch that is open is kept.
+            if let Some(Open { window }) = open.as_mut().filter(|_| inner.process == process::id())
+            {
+                if inner.batches.load(Ordering::Relaxed) > 0 {
+                    window.commit()?;
+                }
+            }
+            drop(open.take());
+            Ok(())
+        })
     }
 
     fn __enter__(this: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -335,15 +613,62 @@ impl Filter {
     }
 
     #[pyo3(signature = (*_error))]
-    fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, pyo3::types::PyTuple>) {
-        self.close(py);
+    fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, pyo3::types::PyTuple>) -> PyResult<()> {
+        self.close(py)
     }
 
     fn __repr__(&self) -> String {
-        match &self.path {
+        match &self.inner.path {
             Some(path) => format!("Filter({:?})", path.display().to_string()),
             None => "Filter()".to_owned(),
         }
+    }
+}
+
+impl Filter {
+    /// The documents that may be meant by an id. The number of one without name is written as it is printed.
+    fn identities(&self, id: &Bound<'_, PyAny>) -> PyResult<Vec<Identity>> {
+        let urls = self.inner.preparation.urls();
+        let id = id_of(id)?;
+        let mut meant = Identity::meant_by(&id, urls);
+        let printed = Id::printed_as(id.as_str()).into_iter();
+        let unnamed = printed.filter(|it| matches!(it.given(), GivenId::Unnamed(_)));
+        meant.extend(unnamed.map(|it| Identity::of_id(&it)));
+        Ok(meant)
+    }
+}
+
+/// Many documents are no text and no dict.
+fn refuse_one(documents: &Bound<'_, PyAny>) -> PyResult<()> {
+    if documents.is_instance_of::<PyString>()
+        || documents.is_instance_of::<PyBytes>()
+        || documents.is_instance_of::<PyDict>()
+    {
+        let message = "judge_many() takes many documents, and this is one: use judge()";
+        return Err(PyTypeError::new_err(message));
+    }
+    Ok(())
+}
+
+/// Defers commits until its end.
+#[pyclass(frozen, module = "pagesieve")]
+#[derive(Debug)]
+pub(crate) struct Batch {
+    filter: Py<Filter>,
+}
+
+#[pymethods]
+impl Batch {
+    fn __enter__(&self, py: Python<'_>) -> Py<Filter> {
+        self.filter.get().inner.batches.fetch_add(1, Ordering::Relaxed);
+        self.filter.clone_ref(py)
+    }
+
+    #[pyo3(signature = (*_error))]
+    fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, pyo3::types::PyTuple>) -> PyResult<()> {
+        let filter = self.filter.get();
+        filter.inner.batches.fetch_sub(1, Ordering::Relaxed);
+        filter.work(py, 0, |inner| inner.with(|window| inner.commit(window)))
     }
 }
 
@@ -359,38 +684,32 @@ struct Explanation {
 
 impl Explanation {
     fn into_dict(self, py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
-        let similarity = (PI * f64::from(self.signature_distance) / 256.0).cos().max(0.0);
         let [a, b] = self.more;
         let dict = PyDict::new(py);
         dict.set_item("decision", Bound::new(py, self.decision)?)?;
         dict.set_item("rule", self.rule)?;
         dict.set_item("distance", self.distance)?;
         dict.set_item("signature_distance", self.signature_distance)?;
-        dict.set_item("similarity", (similarity * 1e4).round() / 1e4)?;
+        dict.set_item("similarity", similarity(self.signature_distance))?;
         dict.set_item("more_in_a", a)?;
         dict.set_item("more_in_b", b)?;
         Ok(dict)
     }
 }
 
-fn explain(
-    preparation: &Preparation,
-    options: &Options,
-    inputs: [Input; 2],
-) -> Result<Explanation, Failure> {
-    let fingerprinter = preparation.documents.fingerprinter();
-    let mut two = options.clone();
-    two.hash_seed = HashSeedChoice::Fixed(fingerprinter.recipe().hash_seed);
+fn explain(inner: &Inner, submissions: [Submission; 2]) -> Result<Explanation, Failure> {
+    let fingerprinter = inner.preparation.documents().fingerprinter();
+    let mut two = with_seed(&inner.options, fingerprinter.recipe().hash_seed);
     two.window = WindowOptions::new(std::num::NonZeroU64::MIN, None);
     let mut window = Window::in_memory(&two)?;
-    let [(mut a, text_a), (mut b, text_b)] = inputs.map(|input| preparation.prepare(input, 0));
+    let [(mut a, text_a), (mut b, text_b)] = submissions.map(|it| inner.prepare(it, 0));
     // No document repeats itself, whatever their ids are.
     (a.document, b.document) = (a.document.with_key(Key(1)), b.document.with_key(Key(2)));
     let [sketch_a, sketch_b] = [a.document.sketch().clone(), b.document.sketch().clone()];
-    window.judge(a)?;
+    window.judge(a, false)?;
     let (signature_a, signature_b) = (sketch_a.text.signature, sketch_b.text.signature);
     Ok(Explanation {
-        decision: window.judge(b)?,
+        decision: window.judge(b, false)?,
         rule: rule(&two, [sketch_a.text.features, sketch_b.text.features]),
         distance: signature_a.fingerprint().distance(signature_b.fingerprint()),
         signature_distance: signature_a.distance(&signature_b),
@@ -432,15 +751,6 @@ fn more(features: [Vec<Feature>; 2]) -> [Vec<(String, u32, u32)>; 2] {
     })
 }
 
-/// Prepares documents on all cores.
-fn prepare(preparation: &Preparation, inputs: Vec<Input>, first: u64) -> Vec<Prepared> {
-    let one = |(place, input)| preparation.prepare(input, first + place as u64).0;
-    match pool().filter(|_| inputs.len() > 1) {
-        Some(pool) => pool.install(|| inputs.into_par_iter().enumerate().map(one).collect()),
-        None => inputs.into_iter().enumerate().map(one).collect(),
-    }
-}
-
 /// The threads of this process; `None` if it gets none. A fork has none of its parent's threads, and makes its own.
 fn pool() -> Option<Arc<ThreadPool>> {
     static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
@@ -461,6 +771,9 @@ fn raise(path: Option<&Path>, failure: Failure) -> PyErr {
         Failure::Forked => {
             let message = "the filter in a file belongs to the process that opened it: open another file in a new process";
             return PyRuntimeError::new_err(message);
+        }
+        Failure::State(error @ state::StateError::Forked) => {
+            return PyRuntimeError::new_err(error.to_string());
         }
         Failure::State(error) => error,
     };

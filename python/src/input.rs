@@ -1,49 +1,130 @@
-//! Documents as Python and Arrow give them, and how they are prepared for the filter.
+//! Documents as Python gives them: what a str, a pair or a dict has in the fields that the filter reads.
+
+use std::borrow::Cow;
 
 use pagesieve::{
-    Digest, Document,
-    extract::{Extractor, Truncation},
-    filter::{Documents, Key},
-    page::{NormalUrl, Origin, Page, Timestamp, UrlOptions},
+    filter::{Field, FieldError, Fields, Payload, Submission, Times, Value},
+    page::{GivenId, Id, Page, Timestamp},
 };
 use pyo3::{
     exceptions::{PyTypeError, PyValueError},
     prelude::*,
-    types::{PyBytes, PyDict, PyList, PyString, PyTuple},
+    types::{
+        PyByteArray, PyBytes, PyDateTime, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple,
+        PyTzInfoAccess,
+    },
 };
-use url::Url;
 
-/// What an id that is a number begins with inside the filter, so that 5 and "5" are two ids.
-const NUMBER: char = '\u{1}';
-/// The end of the year 9999 in milliseconds since 1970.
-const LATEST: i64 = 253_402_300_799_999;
 /// An expected form of a document, for messages.
 const FORMS: &str = r#"a str, a pair (id, text), or a dict with "id" and "text" or "html""#;
 
-/// A document as it was given.
-#[derive(Debug)]
-pub(crate) struct Input {
-    /// As the filter keeps it; the number of the document if there is none.
-    pub(crate) id: Option<String>,
-    pub(crate) url: Option<Url>,
-    pub(crate) at: Option<Timestamp>,
-    pub(crate) content: Content,
+/// The fields of a document, and how its container names them.
+#[derive(Clone, Debug)]
+pub(crate) struct Columns(pub(crate) [(Field, String); 6]);
+
+impl Default for Columns {
+    fn default() -> Self {
+        let names = [
+            (Field::Id, "id"),
+            (Field::Text, "text"),
+            (Field::Html, "html"),
+            (Field::Url, "url"),
+            (Field::Time, "time"),
+            (Field::ContentType, "content_type"),
+        ];
+        Self(names.map(|(field, name)| (field, name.to_owned())))
+    }
 }
 
-#[derive(Debug)]
-pub(crate) enum Content {
-    Text(String),
-    Page(Page),
+impl Columns {
+    /// Names fields otherwise, as far as names are given.
+    pub(crate) fn rename_all(&mut self, names: impl IntoIterator<Item = (Field, Option<String>)>) {
+        for (field, name) in names {
+            let own = self.0.iter_mut().find(|(own, _)| *own == field);
+            if let (Some((_, own)), Some(name)) = (own, name) {
+                *own = name;
+            }
+        }
+    }
+
+    pub(crate) fn name(&self, field: Field) -> &str {
+        self.0.iter().find(|(own, _)| *own == field).map_or("", |(_, name)| name)
+    }
+
+    /// The field of this name, if it is read.
+    pub(crate) fn field(&self, name: &str) -> Option<Field> {
+        self.0.iter().find(|(_, own)| own == name).map(|(field, _)| *field)
+    }
+
+    /// The document that has these fields.
+    pub(crate) fn submission(&self, fields: Fields) -> Result<Submission, FieldError> {
+        fields.submission([self.name(Field::Text), self.name(Field::Html)])
+    }
 }
 
-impl Input {
+/// Why a document cannot be read. It is made an exception when it is raised: to print one in Python looks for signals, and would lose them.
+#[derive(Debug)]
+pub(crate) enum Problem {
+    /// Something is of the wrong kind.
+    Kind(String),
+    Value(String),
+}
+
+impl Problem {
+    /// The exception, with the place of the document if it is one of many.
+    pub(crate) fn raise(self, place: Option<u64>) -> PyErr {
+        let placed = |message: String| match place {
+            Some(place) => format!("document {place}: {message}"),
+            None => message,
+        };
+        match self {
+            Self::Kind(message) => PyTypeError::new_err(placed(message)),
+            Self::Value(message) => PyValueError::new_err(placed(message)),
+        }
+    }
+}
+
+impl From<FieldError> for Problem {
+    fn from(error: FieldError) -> Self {
+        let message = error.to_string();
+        if error.is_kind() { Self::Kind(message) } else { Self::Value(message) }
+    }
+}
+
+/// What Python says of a value, such as a string with half of a character.
+impl From<PyErr> for Problem {
+    fn from(error: PyErr) -> Self {
+        let message = Python::attach(|py| {
+            let text = error.value(py).str().ok()?;
+            text.to_str().ok().map(str::to_owned)
+        });
+        Self::Value(message.unwrap_or_else(|| "it cannot be read".to_owned()))
+    }
+}
+
+/// Reads documents.
+#[derive(Debug, Default)]
+pub(crate) struct Reader {
+    pub(crate) columns: Columns,
+    pub(crate) times: Times,
+    /// Names that were not read, and are still to be reported.
+    pub(crate) unknown: Vec<String>,
+    /// Names that were reported.
+    known_unknown: Vec<String>,
+}
+
+impl Reader {
+    pub(crate) fn new(columns: Columns, times: Times) -> Self {
+        Self { columns, times, unknown: Vec::new(), known_unknown: Vec::new() }
+    }
+
     /// One of many documents.
-    pub(crate) fn of(item: &Bound<'_, PyAny>) -> PyResult<Self> {
+    pub(crate) fn read(&mut self, item: &Bound<'_, PyAny>) -> Result<Submission, Problem> {
         if let Ok(text) = item.cast::<PyString>() {
-            return Ok(Self::text(None, text.to_str()?.to_owned()));
+            return Ok(Submission::new(Payload::Text(text.to_str()?.to_owned())));
         }
         if let Ok(fields) = item.cast::<PyDict>() {
-            return Self::of_fields(fields);
+            return self.read_dict(fields);
         }
         let pair = item
             .cast::<PyTuple>()
@@ -52,192 +133,140 @@ impl Input {
         if let Ok(pair) = pair.map_err(PyErr::from)
             && pair.len() == 2
         {
-            let text = string(&pair.get_item(1)?, "text")?;
-            return Ok(Self::text(Some(id_of(&pair.get_item(0)?)?), text));
-        }
-        let kind = item.get_type().name()?;
-        Err(PyTypeError::new_err(format!("expected {FORMS}; found {kind}")))
-    }
-
-    pub(crate) fn text(id: Option<String>, text: String) -> Self {
-        Self { id, url: None, at: None, content: Content::Text(text) }
-    }
-
-    /// A document with these fields: `id`, `text` or `html`, `url`, `time`, `content_type`. Others are ignored.
-    pub(crate) fn of_fields(fields: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let get = |name| fields.get_item(name).map(|value| value.filter(|it| !it.is_none()));
-        let url = get("url")?.map(|url| string(&url, "url")).transpose()?;
-        let content_type =
-            get("content_type")?.map(|it| string(&it, "content_type")).transpose()?;
-        let content = match (get("text")?, get("html")?) {
-            (Some(text), None) => Content::Text(string(&text, "text")?),
-            (None, Some(html)) => Content::Page(Self::page(&html, url.as_deref(), content_type)?),
-            (None, None) => {
-                return Err(PyValueError::new_err("either `text` or `html` is missing"));
+            let mut fields = Fields::new(self.times);
+            for (place, field) in [Field::Id, Field::Text].into_iter().enumerate() {
+                self.set(&mut fields, field, &pair.get_item(place)?)?;
             }
-            (Some(_), Some(_)) => {
-                let message = "there must be either `text` or `html`, not both";
-                return Err(PyValueError::new_err(message));
+            return Ok(self.columns.submission(fields)?);
+        }
+        Err(Problem::Kind(format!("expected {FORMS}; found {}", kind_of(item))))
+    }
+
+    pub(crate) fn read_dict(&mut self, given: &Bound<'_, PyDict>) -> Result<Submission, Problem> {
+        let mut fields = Fields::new(self.times);
+        for (name, value) in given {
+            let name = name
+                .cast::<PyString>()
+                .map_err(|_| PyTypeError::new_err("the keys of a document must be of type str"))?;
+            match self.columns.field(name.to_str()?) {
+                Some(field) => self.set(&mut fields, field, &value)?,
+                None => self.note_unknown(name.to_str()?),
             }
-        };
-        let id = get("id")?.map(|id| id_of(&id)).transpose()?;
-        let at = get("time")?.map(|time| time_of(&time)).transpose()?;
-        Ok(Self { id, url: url.as_deref().map(parse_url).transpose()?, at, content })
-    }
-
-    /// A page of these bytes, or of these characters.
-    pub(crate) fn page(
-        html: &Bound<'_, PyAny>,
-        url: Option<&str>,
-        content_type: Option<String>,
-    ) -> PyResult<Page> {
-        let url = url.map(parse_url).transpose()?;
-        if let Ok(body) = html.cast::<PyBytes>() {
-            return Ok(Page {
-                url,
-                content_type,
-                body: body.as_bytes().to_vec(),
-                ..Page::default()
-            });
         }
-        let body = string(html, "html")?.into_bytes();
-        let content_type = Some("text/html; charset=utf-8".to_owned());
-        Ok(Page { url, content_type, body, ..Page::default() })
+        Ok(self.columns.submission(fields)?)
     }
 
-    /// The bytes of its content.
-    pub(crate) fn len(&self) -> usize {
-        match &self.content {
-            Content::Text(text) => text.len(),
-            Content::Page(page) => page.body.len(),
+    /// Remembers a field that is not read, once.
+    pub(crate) fn note_unknown(&mut self, name: &str) {
+        if !self.known_unknown.iter().any(|known| known == name) {
+            self.known_unknown.push(name.to_owned());
+            self.unknown.push(name.to_owned());
         }
     }
-}
 
-fn string(value: &Bound<'_, PyAny>, name: &str) -> PyResult<String> {
-    let text = value.cast::<PyString>().map_err(|_| {
-        let kind = value.get_type();
-        PyTypeError::new_err(format!("`{name}` must be a str, not {kind}"))
-    })?;
-    Ok(text.to_str()?.to_owned())
-}
-
-pub(crate) fn parse_url(url: &str) -> PyResult<Url> {
-    let wrong = |_| PyValueError::new_err(format!("`url`: {url:?} is not an absolute URL"));
-    Url::parse(url).map_err(wrong)
-}
-
-/// An id as the filter keeps it.
-pub(crate) fn id_of(id: &Bound<'_, PyAny>) -> PyResult<String> {
-    if let Ok(id) = id.cast::<PyString>() {
-        let id = id.to_str()?;
-        if id.starts_with(NUMBER) {
-            return Err(PyValueError::new_err("an id must not begin with U+0001"));
-        }
-        return Ok(id.to_owned());
+    fn set(
+        &self,
+        fields: &mut Fields,
+        field: Field,
+        value: &Bound<'_, PyAny>,
+    ) -> Result<(), Problem> {
+        let Some(value) = value_of(value)? else { return Ok(()) };
+        Ok(fields.set(field, self.columns.name(field), value)?)
     }
-    let wrong =
-        |_| PyTypeError::new_err(format!("an id must be a str or an int, not {}", id.get_type()));
-    id.extract::<i128>().map(number_id).map_err(wrong)
 }
 
-/// A number as an id.
-pub(crate) fn number_id(number: impl std::fmt::Display) -> String {
-    format!("{NUMBER}{number}")
+/// The name of the type of a value.
+fn kind_of(value: &Bound<'_, PyAny>) -> String {
+    value
+        .get_type()
+        .name()
+        .map_or_else(|_| "something else".to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// A value as the filter reads it; `None` if it is missing.
+fn value_of<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<Option<Value<'a>>> {
+    if value.is_none() {
+        return Ok(None);
+    }
+    if let Ok(text) = value.cast::<PyString>() {
+        return Ok(Some(Value::Text(Cow::Borrowed(text.to_str()?))));
+    }
+    if let Ok(bytes) = value.cast::<PyBytes>() {
+        return Ok(Some(Value::Bytes(Cow::Borrowed(bytes.as_bytes()))));
+    }
+    if let Ok(bytes) = value.cast::<PyByteArray>() {
+        return Ok(Some(Value::Bytes(Cow::Owned(bytes.to_vec()))));
+    }
+    if let Ok(time) = value.cast::<PyDateTime>() {
+        return Ok(Some(time_of(time)?));
+    }
+    if let Ok(number) = value.cast::<PyFloat>() {
+        // In the columns of pandas, it stands for a missing value.
+        let is_missing = number.value().is_nan();
+        return Ok((!is_missing).then(|| Value::Other(number.value().to_string())));
+    }
+    let is_integer = value.is_instance_of::<PyInt>() || value.hasattr("__index__")?;
+    if is_integer && let Ok(number) = value.extract::<i128>() {
+        return Ok(Some(Value::Integer(number)));
+    }
+    Ok(Some(Value::Other(kind_of(value))))
+}
+
+fn time_of(time: &Bound<'_, PyDateTime>) -> PyResult<Value<'static>> {
+    if time.get_tzinfo().is_none() {
+        return Ok(Value::Other(time.str()?.to_str()?.to_owned()));
+    }
+    let seconds: f64 = time.call_method0("timestamp")?.extract()?;
+    #[expect(clippy::cast_possible_truncation, reason = "a datetime ends with the year 9999")]
+    Ok(Value::Time(Timestamp((seconds * 1000.0).round() as i64)))
+}
+
+/// An id as Python gives it.
+pub(crate) fn id_of(id: &Bound<'_, PyAny>) -> PyResult<Id> {
+    match value_of(id)? {
+        Some(Value::Text(text)) => {
+            Id::text(text).map_err(|error| PyValueError::new_err(error.to_string()))
+        }
+        Some(Value::Integer(number)) => Ok(Id::integer(number)),
+        _ => {
+            let kind = kind_of(id);
+            Err(PyTypeError::new_err(format!("an id must be a str or an int, not {kind}")))
+        }
+    }
 }
 
 /// An id as it was given.
-pub(crate) fn original_id<'py>(py: Python<'py>, id: &str) -> PyResult<Bound<'py, PyAny>> {
-    match id.strip_prefix(NUMBER).and_then(|digits| digits.parse::<i128>().ok()) {
-        Some(number) => Ok(number.into_pyobject(py)?.into_any()),
-        None => Ok(PyString::new(py, id).into_any()),
-    }
+pub(crate) fn given<'py>(py: Python<'py>, id: &str) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match GivenId::of(id) {
+        GivenId::Text(text) => PyString::new(py, text).into_any(),
+        GivenId::Integer(number) => number.into_pyobject(py)?.into_any(),
+        unnamed @ GivenId::Unnamed(_) => PyString::new(py, &unnamed.to_string()).into_any(),
+    })
 }
 
-/// A time: milliseconds since 1970, RFC 3339, or a `datetime` with a time zone.
-fn time_of(time: &Bound<'_, PyAny>) -> PyResult<Timestamp> {
-    let wrong = || {
-        let expected = "RFC 3339, whole milliseconds since 1970, or a datetime with a time zone";
-        PyValueError::new_err(format!("`time`: {time} is no time; expected {expected}"))
-    };
-    if let Ok(millis) = time.extract::<i64>() {
-        return if millis <= LATEST { Ok(Timestamp(millis)) } else { Err(wrong()) };
-    }
-    let datetime = match time.cast::<PyString>() {
-        Ok(text) => {
-            // Before Python 3.11, `fromisoformat` does not know the letter.
-            let text = text.to_str()?.replace(['Z', 'z'], "+00:00");
-            let class = time.py().import("datetime")?.getattr("datetime")?;
-            class.call_method1("fromisoformat", (text,)).map_err(|_| wrong())?
+/// A page of these bytes, or of these characters.
+pub(crate) fn page(
+    html: &Bound<'_, PyAny>,
+    url: Option<String>,
+    content_type: Option<String>,
+) -> PyResult<Page> {
+    let mut fields = Fields::default();
+    let reader = Reader::default();
+    let raise = |problem: Problem| problem.raise(None);
+    reader.set(&mut fields, Field::Html, html).map_err(raise)?;
+    let more = [(Field::Url, url), (Field::ContentType, content_type)];
+    for (field, value) in more {
+        if let Some(value) = value {
+            let value = Value::Text(value.into());
+            let set = fields.set(field, reader.columns.name(field), value);
+            set.map_err(|error| raise(error.into()))?;
         }
-        Err(_) => time.clone(),
-    };
-    if datetime.getattr("tzinfo").map_or(true, |zone| zone.is_none()) {
-        return Err(wrong());
     }
-    let seconds: f64 = datetime.call_method0("timestamp")?.extract()?;
-    #[expect(clippy::cast_possible_truncation, reason = "a datetime ends with the year 9999")]
-    Ok(Timestamp((seconds * 1000.0).round() as i64))
-}
-
-/// Turns inputs into documents. Threads share one.
-#[derive(Debug)]
-pub(crate) struct Preparation {
-    pub(crate) documents: Documents,
-    extractor: Extractor,
-    urls: UrlOptions,
-}
-
-/// A document that is ready to be judged.
-#[derive(Debug)]
-pub(crate) struct Prepared {
-    pub(crate) document: Document,
-    pub(crate) url: Option<String>,
-    /// Why the page is truncated, if it is.
-    pub(crate) truncated: Option<Truncation>,
-}
-
-impl Preparation {
-    pub(crate) fn new(documents: Documents) -> Self {
-        Self { documents, extractor: Extractor::default(), urls: UrlOptions::default() }
-    }
-
-    /// The key of a URL: that of its normal form, if it has one.
-    pub(crate) fn key(&self, url: &Url) -> Key {
-        let normal = NormalUrl::new(url, &self.urls);
-        Key::of(normal.as_ref().map_or(url.as_str(), |normal| normal.as_str()))
-    }
-
-    /// The document, and its text. Without an id it gets its URL or else its number as id.
-    pub(crate) fn prepare(&self, input: Input, number: u64) -> (Prepared, String) {
-        let Input { id, url, at, content } = input;
-        let of_url = || url.as_ref().map(ToString::to_string);
-        let id = id.or_else(of_url).unwrap_or_else(|| number_id(number));
-        let mut origin = url.as_ref().map_or_else(|| Origin::named(&id), Origin::of);
-        let (document, text, truncated) = match content {
-            Content::Text(text) => {
-                let document = match &origin {
-                    Some(origin) => self.documents.text_from(origin.as_str(), &id, &text),
-                    None => self.documents.text(&id, &text),
-                };
-                (document, text, None)
-            }
-            Content::Page(page) => {
-                let found = self.extractor.extract(&page);
-                let body = Some(Digest::of(&page.body));
-                // A saved page has no URL, but it may name its own.
-                if url.is_none() {
-                    origin = origin.or_else(|| found.canonical.as_ref().and_then(Origin::of));
-                }
-                let document = self.documents.extracted(&id, origin.as_ref(), &found, body);
-                (document, found.text, found.truncated)
-            }
-        };
-        let document = match &url {
-            Some(url) => document.with_key(self.key(url)),
-            None => document,
-        };
-        let document = document.with_time(at.unwrap_or_else(Timestamp::now));
-        (Prepared { document, url: url.map(String::from), truncated }, text)
-    }
+    let submission = reader.columns.submission(fields);
+    let submission = submission.map_err(|error| raise(error.into()))?;
+    let (url, payload) = (submission.url, submission.payload);
+    Ok(match payload {
+        Payload::Html { body, content_type } => Page { url, content_type, body, ..Page::default() },
+        Payload::Text(_) => Page::default(),
+    })
 }

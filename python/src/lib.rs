@@ -1,11 +1,13 @@
 //! The Python package `pagesieve`: the streaming near-duplicate filter for texts and pages.
 //!
-//! Uses the public items of the crate `pagesieve` only. `input.rs` reads documents from Python and Arrow, `filter.rs` judges them,
-//! `decision.rs` is what comes back. The Scrapy add-on is Python, in `pagesieve/scrapy.py`.
+//! Uses the public items of the crate `pagesieve` only. `input.rs` reads documents from Python and `arrow.rs` from tables, `filter.rs` judges them,
+//! `decision.rs` is what comes back, and `job.rs` keeps Python's lock free meanwhile. The rest is Python, in `pagesieve/`.
 
+mod arrow;
 mod decision;
 mod filter;
 mod input;
+mod job;
 mod many;
 mod options;
 
@@ -15,7 +17,12 @@ use pyo3::{
     types::{PyDict, PyString},
 };
 
-use crate::{decision::Decision, filter::Filter, input::Input, many::Decisions};
+use crate::{
+    decision::{_restore, Decision},
+    filter::{Batch, Filter},
+    input::page,
+    many::Decisions,
+};
 
 pyo3::create_exception!(
     pagesieve,
@@ -31,6 +38,8 @@ fn _pagesieve(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Filter>()?;
     module.add_class::<Decision>()?;
     module.add_class::<Decisions>()?;
+    module.add_class::<Batch>()?;
+    module.add_function(wrap_pyfunction!(_restore, module)?)?;
     module.add_function(wrap_pyfunction!(fingerprint, module)?)?;
     module.add_function(wrap_pyfunction!(extract, module)?)
 }
@@ -43,10 +52,10 @@ fn fingerprint<'py>(
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let py = text.py();
-    let options = options::read(options)?;
-    let recipe = options.recipe(options::seed(&options));
-    let text = text.to_str()?;
-    fingerprint_dict(py, &py.detach(|| Fingerprinter::new(recipe).sketch(text)))
+    let (options, seed) = options::read(options)?;
+    let recipe = options.recipe(seed);
+    let text = text.to_str()?.to_owned();
+    fingerprint_dict(py, &job::run(py, move || Fingerprinter::new(recipe).sketch(&text))?)
 }
 
 /// A sketch as `pagesieve fingerprint` prints it.
@@ -63,13 +72,13 @@ fn fingerprint_dict<'py>(py: Python<'py>, sketch: &Sketch) -> PyResult<Bound<'py
 #[pyo3(signature = (html, *, url=None, content_type=None))]
 fn extract<'py>(
     html: &Bound<'py, PyAny>,
-    url: Option<&str>,
+    url: Option<String>,
     content_type: Option<String>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let py = html.py();
-    let page = Input::page(html, url, content_type)?;
+    let page = page(html, url, content_type)?;
     let url = page.url.as_ref().map(ToString::to_string);
-    let found = py.detach(|| Extractor::default().extract(&page));
+    let found = job::run(py, move || Extractor::default().extract(&page))?;
     let links: Vec<&str> = found.links.iter().map(|link| link.url.as_str()).collect();
     let dict = PyDict::new(py);
     dict.set_item("url", url)?;

@@ -1,126 +1,424 @@
 //! Judges an iterable of documents, or a table of Arrow, some documents at a time.
+//!
+//! Whatever may block or call back into Python runs on a thread of its own, without Python's lock. A signal ends the waiting; what was read and
+//! judged by then is not lost: whoever goes on with the iterator gets it.
 
-use std::sync::{Arc, Mutex, PoisonError};
-
-use arrow_array::{
-    Array, ArrayRef, RecordBatch, RecordBatchReader, StringViewArray, cast::AsArray,
+use std::{
+    collections::VecDeque,
+    ffi::CString,
+    sync::{Arc, Mutex, PoisonError},
 };
-use arrow_cast::cast;
-use arrow_schema::DataType;
+
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
+use arrow_schema::{ArrowError, DataType, Field as Column, Schema};
+use pagesieve::{
+    filter::Submission,
+    page::{GivenId, Id},
+};
 use pyo3::{
-    exceptions::{PyTypeError, PyValueError},
+    exceptions::{PyException, PyUserWarning, PyValueError},
     prelude::*,
-    types::{PyDict, PyIterator},
+    types::PyIterator,
 };
-use pyo3_arrow::input::AnyRecordBatch;
+use pyo3_arrow::PyTable;
 
 use crate::{
+    arrow::{self, Batches, Rows},
     decision::Decision,
-    filter::Filter,
-    input::{Input, number_id},
+    filter::{Failure, Filter},
+    input::{Problem, Reader},
+    job::Job,
 };
 
 /// At most this many bytes of documents are judged together.
 const MOST_BYTES: usize = 16 << 20;
-/// The columns that are read.
-const COLUMNS: [&str; 4] = ["id", "text", "html", "url"];
+
+/// What is done with a document that cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OnError {
+    Raise,
+    Skip,
+    Report,
+}
+
+impl OnError {
+    pub(crate) fn named(name: &str) -> PyResult<Self> {
+        match name {
+            "raise" => Ok(Self::Raise),
+            "skip" => Ok(Self::Skip),
+            "report" => Ok(Self::Report),
+            other => Err(PyValueError::new_err(format!(
+                "`on_error`: {other:?} is unknown; write \"raise\", \"skip\" or \"report\""
+            ))),
+        }
+    }
+}
 
 /// The decisions about many documents, in order.
 #[pyclass(module = "pagesieve")]
 pub(crate) struct Decisions {
     filter: Py<Filter>,
-    source: Mutex<Source>,
+    source: Source,
+    reader: Reader,
     /// How many documents are judged together.
     chunk: usize,
+    on_error: OnError,
+    /// Whether the ids of documents are their places, whatever ids they have.
+    by_place: bool,
     /// How many documents were read.
     read: u64,
-    ready: std::vec::IntoIter<Decision>,
-    /// Why the next document cannot be read; what came before it is judged.
-    failed: Option<PyErr>,
+    /// What was read and is not being judged yet.
+    gathered: Vec<(u64, Slot)>,
+    /// What is being judged, and the places of the documents among errors.
+    judging: Option<(Judging, Vec<Option<Item>>)>,
+    ready: VecDeque<Item>,
+    is_over: bool,
+}
+
+type Judging = Job<Result<Vec<Decision>, Failure>>;
+type Reading = Job<(Batches, Option<Result<ArrayRef, ArrowError>>)>;
+
+/// A document, or why there is none.
+enum Slot {
+    Document(Submission),
+    Wrong(Wrong),
+}
+
+/// Why there is no document.
+enum Wrong {
+    /// It cannot be read.
+    Document(Problem),
+    /// The caller's iterator raised it.
+    Source(PyErr),
+}
+
+enum Item {
+    Decision(Box<Decision>),
+    /// A document that cannot be read, and its place.
+    Wrong(Problem, u64),
+    /// An error that is raised whatever is done with documents.
+    Raised(PyErr),
 }
 
 enum Source {
     Items(Py<PyIterator>),
-    Batches(Box<dyn RecordBatchReader + Send>, Option<Rows>),
+    Tables(Tables),
 }
 
-/// The rest of a batch.
-struct Rows {
-    /// The [`COLUMNS`] that it has.
-    columns: [Option<Arc<StringViewArray>>; 4],
-    ids_are_numbers: bool,
-    next: usize,
-    len: usize,
+/// One table after another, batch by batch.
+struct Tables {
+    more: Option<Py<PyIterator>>,
+    /// Used by one thread at a time.
+    batches: Option<Mutex<Batches>>,
+    reading: Option<Reading>,
+    rows: Option<Rows>,
+}
+
+impl Source {
+    fn of(documents: &Bound<'_, PyAny>, reader: &mut Reader) -> PyResult<Self> {
+        if arrow::is_arrow(documents)? {
+            let batches = arrow::batches(documents, reader)?;
+            return Ok(Self::Tables(Tables::new(None, Some(batches))));
+        }
+        // A LazyFrame of polars.
+        if documents.hasattr("collect_batches")? {
+            let names = documents.call_method0("collect_schema")?.call_method0("names")?;
+            let names = arrow::read_names(&names.extract::<Vec<String>>()?, reader)?;
+            let frames = documents.call_method1("select", (names,))?;
+            let more = Some(frames.call_method0("collect_batches")?.try_iter()?.unbind());
+            return Ok(Self::Tables(Tables::new(more, None)));
+        }
+        // A Dataset of PyArrow, or a Scanner of one.
+        let scanner = if documents.hasattr("scanner")? {
+            let names = documents.getattr("schema")?.getattr("names")?;
+            let names = arrow::read_names(&names.extract::<Vec<String>>()?, reader)?;
+            Some(documents.call_method1("scanner", (names,))?)
+        } else {
+            documents.hasattr("to_reader")?.then(|| documents.clone())
+        };
+        if let Some(scanner) = scanner {
+            let batches = arrow::batches(&scanner.call_method0("to_reader")?, reader)?;
+            return Ok(Self::Tables(Tables::new(None, Some(batches))));
+        }
+        Ok(Self::Items(documents.try_iter()?.unbind()))
+    }
+
+    /// The next document. The outer error is a signal or the end of the process: it says nothing of the documents.
+    fn next(&mut self, py: Python<'_>, reader: &mut Reader) -> PyResult<Option<Slot>> {
+        match self {
+            Self::Items(items) => match items.bind(py).clone().next() {
+                None => Ok(None),
+                Some(Ok(item)) => Ok(Some(Slot::of(reader.read(&item)))),
+                Some(Err(error)) if error.is_instance_of::<PyException>(py) => {
+                    Ok(Some(Slot::Wrong(Wrong::Source(error))))
+                }
+                Some(Err(error)) => Err(error),
+            },
+            Self::Tables(tables) => tables.next(py, reader),
+        }
+    }
+}
+
+impl Slot {
+    fn of(read: Result<Submission, Problem>) -> Self {
+        match read {
+            Ok(submission) => Self::Document(submission),
+            Err(error) => Self::Wrong(Wrong::Document(error)),
+        }
+    }
+}
+
+impl Tables {
+    fn new(more: Option<Py<PyIterator>>, batches: Option<Batches>) -> Self {
+        Self { more, batches: batches.map(Mutex::new), reading: None, rows: None }
+    }
+
+    fn next(&mut self, py: Python<'_>, reader: &mut Reader) -> PyResult<Option<Slot>> {
+        loop {
+            if let Some(row) = self.rows.as_mut().and_then(|rows| rows.take(reader)) {
+                return Ok(Some(Slot::of(row)));
+            }
+            self.rows = None;
+            if let Some(reading) = &self.reading {
+                let (batches, batch) = reading.wait(py)?;
+                self.reading = None;
+                match batch {
+                    Some(Ok(batch)) => {
+                        self.batches = Some(Mutex::new(batches));
+                        match Rows::of(&batch, &reader.columns) {
+                            Ok(rows) => self.rows = Some(rows),
+                            Err(error) => return Ok(Some(Slot::Wrong(Wrong::Source(error)))),
+                        }
+                    }
+                    Some(Err(error)) => {
+                        py.detach(|| drop(batches));
+                        let error = PyValueError::new_err(error.to_string());
+                        return Ok(Some(Slot::Wrong(Wrong::Source(error))));
+                    }
+                    None => py.detach(|| drop(batches)),
+                }
+                continue;
+            }
+            if let Some(batches) = self.batches.take() {
+                let mut batches = batches.into_inner().unwrap_or_else(PoisonError::into_inner);
+                self.reading = Some(Job::start(move || {
+                    let batch = batches.next();
+                    (batches, batch)
+                })?);
+                continue;
+            }
+            let more = self.more.as_ref().and_then(|more| more.bind(py).clone().next());
+            let Some(table) = more.transpose()? else { return Ok(None) };
+            self.batches = Some(Mutex::new(arrow::batches(&table, reader)?));
+        }
+    }
+}
+
+/// Whoever gives batches may wait for a thread that needs Python's lock, also when it is dropped.
+impl Drop for Tables {
+    fn drop(&mut self) {
+        let (batches, reading) = (self.batches.take(), self.reading.take());
+        if batches.is_some() || reading.is_some() {
+            Python::attach(|py| py.detach(|| drop((batches, reading))));
+        }
+    }
 }
 
 impl Decisions {
     pub(crate) fn new(
         filter: Py<Filter>,
         documents: &Bound<'_, PyAny>,
-        chunk: usize,
+        mut reader: Reader,
+        (chunk, on_error): (usize, OnError),
     ) -> PyResult<Self> {
-        let is_table =
-            documents.hasattr("__arrow_c_stream__")? || documents.hasattr("__arrow_c_array__")?;
-        let source = if is_table {
-            let batches = documents.extract::<AnyRecordBatch>()?.into_reader()?;
-            let schema = batches.schema();
-            if ["text", "html"].iter().all(|name| schema.column_with_name(name).is_none()) {
-                let found: Vec<&str> =
-                    schema.fields().iter().map(|it| it.name().as_str()).collect();
-                let found = found.join(", ");
-                let message = format!(
-                    "the table has no column `text` or `html`, but {found}; rename the one with the texts: \
-                     `table.rename_columns({{\"content\": \"text\"}})` in pyarrow, `frame.rename` in polars and pandas"
-                );
-                return Err(PyValueError::new_err(message));
-            }
-            Source::Batches(batches, None)
-        } else {
-            Source::Items(documents.try_iter()?.unbind())
-        };
+        let source = Source::of(documents, &mut reader)?;
         Ok(Self {
             filter,
-            source: Mutex::new(source),
+            source,
+            reader,
             chunk: chunk.max(1),
+            on_error,
+            by_place: false,
             read: 0,
-            ready: Vec::new().into_iter(),
-            failed: None,
+            gathered: Vec::new(),
+            judging: None,
+            ready: VecDeque::new(),
+            is_over: false,
         })
     }
 
+    /// The same, with the places of the documents as their ids.
+    pub(crate) fn by_place(self) -> Self {
+        Self { by_place: true, ..self }
+    }
+
+    /// Names what is not read, once.
+    pub(crate) fn warn(&mut self, py: Python<'_>) -> PyResult<()> {
+        let unknown = std::mem::take(&mut self.reader.unknown);
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<_> = unknown.iter().map(|name| format!("`{name}`")).collect();
+        let read: Vec<_> =
+            self.reader.columns.0.iter().map(|(_, name)| format!("`{name}`")).collect();
+        let message = format!(
+            "not read: {}. The fields and columns that are read are {}; name others as in `judge_many(…, text=\"content\")`",
+            names.join(", "),
+            read.join(", ")
+        );
+        let message = CString::new(message).unwrap_or_default();
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &message, 2)
+    }
+
     /// Reads documents until there are enough to be judged together, the source ends, or one cannot be read.
-    fn gather(&mut self, py: Python<'_>) -> Vec<Input> {
-        let source = self.source.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let (mut inputs, mut bytes) = (Vec::new(), 0);
-        while inputs.len() < self.chunk && bytes < MOST_BYTES {
-            match source.next(py) {
-                Ok(Some(input)) => {
-                    bytes += input.len();
-                    inputs.push(input);
-                    self.read += 1;
+    fn gather(&mut self, py: Python<'_>) -> PyResult<()> {
+        let size = |slot: &Slot| match slot {
+            Slot::Document(submission) => submission.len(),
+            Slot::Wrong(_) => 0,
+        };
+        let mut bytes: usize = self.gathered.iter().map(|(_, slot)| size(slot)).sum();
+        while self.gathered.len() < self.chunk && bytes < MOST_BYTES && !self.is_over {
+            let Some(slot) = self.source.next(py, &mut self.reader)? else {
+                self.is_over = true;
+                break;
+            };
+            bytes += size(&slot);
+            let place = self.read;
+            self.read += 1;
+            let ends = match &slot {
+                Slot::Wrong(Wrong::Document(_)) => self.on_error == OnError::Raise,
+                Slot::Wrong(Wrong::Source(_)) => true,
+                Slot::Document(_) => false,
+            };
+            let slot = match slot {
+                Slot::Document(submission) if self.by_place => {
+                    Slot::Document(submission.with_id(Some(Id::integer(place.into()))))
                 }
-                Ok(None) => break,
-                Err(error) => {
-                    self.failed = Some(placed(py, error, self.read));
-                    self.read += 1;
-                    break;
-                }
+                slot => slot,
+            };
+            self.gathered.push((place, slot));
+            if ends {
+                break;
             }
         }
-        inputs
+        Ok(())
+    }
+
+    /// Begins to judge what was read.
+    fn judge(&mut self, py: Python<'_>) -> PyResult<()> {
+        let inner = self.filter.bind(py).get().inner();
+        let gathered = std::mem::take(&mut self.gathered);
+        let first = inner.reserve(gathered.len() as u64);
+        let (mut submissions, mut places) = (Vec::new(), Vec::new());
+        for (number, (place, slot)) in (first..).zip(gathered) {
+            places.push(match slot {
+                Slot::Document(submission) => {
+                    submissions.push((number, submission));
+                    None
+                }
+                Slot::Wrong(Wrong::Document(problem)) => Some(Item::Wrong(problem, place)),
+                Slot::Wrong(Wrong::Source(error)) => Some(Item::Raised(error)),
+            });
+        }
+        let job = Job::start(move || {
+            if submissions.is_empty() { Ok(Vec::new()) } else { inner.judge_all(submissions) }
+        })?;
+        self.judging = Some((job, places));
+        Ok(())
+    }
+
+    /// The next decision, or what is in its place.
+    fn next_item(&mut self, py: Python<'_>) -> PyResult<Option<Item>> {
+        loop {
+            if let Some(item) = self.ready.pop_front() {
+                return Ok(Some(item));
+            }
+            if let Some((job, _)) = &self.judging {
+                let judged = job.wait(py)?;
+                let places = self.judging.take().map(|(_, places)| places).unwrap_or_default();
+                let inner = self.filter.bind(py).get().inner();
+                let decisions = judged.map_err(|failure| inner.raise(failure))?;
+                let mut decisions = decisions.into_iter();
+                for place in places {
+                    self.ready.push_back(place.unwrap_or_else(|| match decisions.next() {
+                        Some(decision) => Item::Decision(Box::new(decision)),
+                        // It was closed meanwhile.
+                        None => Item::Raised(inner.raise(Failure::Closed)),
+                    }));
+                }
+                continue;
+            }
+            py.check_signals()?;
+            self.gather(py)?;
+            self.warn(py)?;
+            if self.gathered.is_empty() {
+                return Ok(None);
+            }
+            self.judge(py)?;
+        }
+    }
+
+    /// All decisions as a table with a row for each document.
+    pub(crate) fn into_table(mut self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        let mut rows = Vec::new();
+        self.warn(py)?;
+        while let Some(item) = self.next_item(py)? {
+            rows.push(match item {
+                Item::Decision(decision) => Ok(decision),
+                Item::Wrong(problem, place) if self.on_error == OnError::Raise => {
+                    return Err(problem.raise(Some(place)));
+                }
+                Item::Wrong(Problem::Kind(message) | Problem::Value(message), _) => Err(message),
+                Item::Raised(error) => return Err(error),
+            });
+        }
+        let wrong = |error: ArrowError| PyValueError::new_err(error.to_string());
+        let batch = table(&rows, self.on_error == OnError::Report).map_err(wrong)?;
+        let schema = batch.schema();
+        PyTable::try_new(vec![batch], schema)?.into_pyarrow(py)
     }
 }
 
-/// An error of ours, with the place of the document. What the caller's iterator raises stays as it is.
-fn placed(py: Python<'_>, error: PyErr, place: u64) -> PyErr {
-    let message = || format!("document {place}: {}", error.value(py));
-    if error.traceback(py).is_some() {
-        error
-    } else if error.is_instance_of::<PyTypeError>(py) {
-        PyTypeError::new_err(message())
-    } else {
-        PyValueError::new_err(message())
+/// A row for each document.
+fn table(rows: &[Result<Box<Decision>, String>], reports: bool) -> Result<RecordBatch, ArrowError> {
+    let each = |of: &dyn Fn(&Decision) -> Option<String>| -> ArrayRef {
+        let values = rows.iter().map(|row| of(row.as_ref().ok()?));
+        Arc::new(values.collect::<StringArray>())
+    };
+    let ids = |of: &dyn Fn(&Decision) -> Option<&str>| -> ArrayRef {
+        let kept = || rows.iter().map(|row| of(row.as_ref().ok()?));
+        let integer = |id: &str| match GivenId::of(id) {
+            GivenId::Integer(number) => i64::try_from(number).ok(),
+            _ => None,
+        };
+        let are_integers = kept().flatten().all(|id| integer(id).is_some());
+        if are_integers && kept().flatten().next().is_some() {
+            return Arc::new(kept().map(|id| integer(id?)).collect::<Int64Array>());
+        }
+        let printed = kept().map(|id| Some(GivenId::of(id?).to_string()));
+        Arc::new(printed.collect::<StringArray>())
+    };
+    let similarities = rows.iter().map(|row| row.as_ref().ok()?.similarity());
+    let mask = rows.iter().map(|row| Some(row.as_ref().is_ok_and(|it| it.is_unique())));
+    let mut columns = vec![
+        ("id", ids(&|it| Some(&it.of_id))),
+        ("verdict", each(&|it| Some(it.verdict().to_owned()))),
+        ("match", ids(&|it| it.of.as_deref())),
+        ("similarity", Arc::new(similarities.collect::<Float64Array>()) as ArrayRef),
+        ("is_unique", Arc::new(mask.collect::<BooleanArray>()) as ArrayRef),
+    ];
+    if reports {
+        let errors = rows.iter().map(|row| row.as_ref().err());
+        columns.push(("error", Arc::new(errors.collect::<StringArray>())));
     }
+    let fields: Vec<_> = columns
+        .iter()
+        .map(|(name, column)| {
+            Column::new(*name, column.data_type().clone(), *column.data_type() != DataType::Boolean)
+        })
+        .collect();
+    let columns = columns.into_iter().map(|(_, column)| column).collect();
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
 }
 
 #[pymethods]
@@ -129,88 +427,20 @@ impl Decisions {
         this
     }
 
-    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Decision>> {
+    fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         loop {
-            if let Some(decision) = self.ready.next() {
-                return Ok(Some(decision));
-            }
-            if let Some(error) = self.failed.take() {
-                return Err(error);
-            }
-            let inputs = self.gather(py);
-            if inputs.is_empty() && self.failed.is_none() {
-                return Ok(None);
-            }
-            self.ready = self.filter.get().judge_all(py, inputs)?.into_iter();
+            return Ok(match self.next_item(py)? {
+                None => None,
+                Some(Item::Decision(decision)) => Some(Bound::new(py, *decision)?.into_any()),
+                Some(Item::Raised(error)) => return Err(error),
+                Some(Item::Wrong(problem, place)) => match self.on_error {
+                    OnError::Raise => return Err(problem.raise(Some(place))),
+                    OnError::Skip => continue,
+                    OnError::Report => {
+                        Some(problem.raise(Some(place)).value(py).clone().into_any())
+                    }
+                },
+            });
         }
-    }
-}
-
-impl Source {
-    fn next(&mut self, py: Python<'_>) -> PyResult<Option<Input>> {
-        match self {
-            Self::Items(items) => {
-                let item = items.bind(py).clone().next().transpose()?;
-                item.map(|item| Input::of(&item)).transpose()
-            }
-            Self::Batches(batches, rows) => loop {
-                if let Some(rows) = rows.as_mut().filter(|rows| rows.next < rows.len) {
-                    return rows.take(py).map(Some);
-                }
-                let Some(batch) = batches.next() else { return Ok(None) };
-                *rows = Some(Rows::of(&batch.map_err(wrong)?)?);
-            },
-        }
-    }
-}
-
-fn wrong(error: impl std::fmt::Display) -> PyErr {
-    PyValueError::new_err(error.to_string())
-}
-
-impl Rows {
-    fn of(batch: &RecordBatch) -> PyResult<Self> {
-        let is_number = |column: &ArrayRef| column.data_type().is_integer();
-        let text = |name: &str| -> PyResult<Option<Arc<StringViewArray>>> {
-            let Some(column) = batch.column_by_name(name) else { return Ok(None) };
-            let known = match column.data_type() {
-                DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
-                DataType::Dictionary(_, value) => value.is_string(),
-                kind => kind.is_integer() && name == "id",
-            };
-            if !known {
-                let kind = column.data_type();
-                let message = format!("the column `{name}` must hold strings, not {kind}");
-                return Err(PyTypeError::new_err(message));
-            }
-            let strings = cast(column, &DataType::Utf8View).map_err(wrong)?;
-            Ok(Some(Arc::new(strings.as_string_view().clone())))
-        };
-        let [id, body, html, url] = COLUMNS;
-        Ok(Self {
-            columns: [text(id)?, text(body)?, text(html)?, text(url)?],
-            ids_are_numbers: batch.column_by_name(id).is_some_and(is_number),
-            next: 0,
-            len: batch.num_rows(),
-        })
-    }
-
-    fn take(&mut self, py: Python<'_>) -> PyResult<Input> {
-        let row = self.next;
-        self.next += 1;
-        let values = self.columns.each_ref().map(|column| {
-            let column = column.as_ref().filter(|column| column.is_valid(row));
-            column.map(|column| column.value(row))
-        });
-        let [id, fields @ ..] = values;
-        let id = id.map(|id| if self.ids_are_numbers { number_id(id) } else { id.to_owned() });
-        if let [Some(text), None, None] = fields {
-            return Ok(Input::text(id, text.to_owned()));
-        }
-        let given = PyDict::new(py);
-        for (name, value) in COLUMNS[1..].iter().zip(fields) {
-            given.set_item(name, value)?;
-        }
-        Ok(Input { id, ..Input::of_fields(&given)? })
     }
 }

@@ -13,10 +13,12 @@ use serde::de::DeserializeOwned;
 
 const KEYS: &str = "article, audit, fold_chinese, memory, min_features, mode, radius, seed, segment, similarity, window";
 
-/// The options with these keys set; the seed is the public one unless another is given.
-pub(crate) fn read(given: Option<&Bound<'_, PyDict>>) -> PyResult<Options> {
+/// The options with these keys set, and the seed of what is new: the public one unless another is given.
+pub(crate) fn read(given: Option<&Bound<'_, PyDict>>) -> PyResult<(Options, HashSeed)> {
     let mut options = Options::default();
-    let mut seed = HashSeedChoice::Public;
+    // A file has a seed of its own; a new one gets the public one.
+    let mut seed = HashSeedChoice::Secret;
+    let mut is_secret = false;
     for (key, value) in given.into_iter().flatten() {
         let key: String = key.extract()?;
         let key = key.as_str();
@@ -28,9 +30,17 @@ pub(crate) fn read(given: Option<&Bound<'_, PyDict>>) -> PyResult<Options> {
             "min_features" => options.min_features = parse(key, &value)?,
             "mode" => options.mode = parse(key, &value)?,
             "radius" => options.radius = parse(key, &value)?,
-            "seed" => seed = parse(key, &value)?,
+            "seed" => {
+                seed = parse(key, &value)?;
+                is_secret = seed == HashSeedChoice::Secret;
+            }
             "segment" => options.segment = parse(key, &value)?,
-            "similarity" => options.rule.similarity = parse::<Similarity>(key, &value)?.get(),
+            "similarity" if value.is_none() => {}
+            "similarity" => {
+                let similarity = parse::<Similarity>(key, &value)?;
+                options.rule.similarity = similarity.get();
+                options.similarity = Some(similarity);
+            }
             "window" => options.window = parse(key, &value)?,
             _ => {
                 let message = format!("there is no option `{key}`; the options are {KEYS}");
@@ -39,12 +49,8 @@ pub(crate) fn read(given: Option<&Bound<'_, PyDict>>) -> PyResult<Options> {
         }
     }
     options.hash_seed = seed;
-    Ok(options)
-}
-
-/// The seed that the options name, or one that is drawn now.
-pub(crate) fn seed(options: &Options) -> HashSeed {
-    options.hash_seed.seed().unwrap_or_else(HashSeed::random)
+    let new_seed = if is_secret { HashSeed::random() } else { HashSeed::PUBLIC };
+    Ok((options, seed.seed().unwrap_or(new_seed)))
 }
 
 /// A value, read as the configuration reads it.

@@ -165,3 +165,44 @@ def test_verdicts_are_those_of_the_crawler(serve, program, data, tmp_path):
     assert len(stored) > 15
     # Scrapy fetches start pages again if other pages link to them.
     assert sorted(set(kept(tmp_path))) == sorted(stored)
+
+
+def test_a_crawl_that_runs_again_gives_only_what_is_new_or_has_changed(serve, site, tmp_path):
+    server = serve(site)
+    url, settings = server.url + "index.html", {"PAGESIEVE_STATE": "seen.db"}
+    found, _ = crawl(url, tmp_path, **settings)
+    assert len(found) == 11
+    output = tmp_path / "pages.jsonl"
+    output.unlink()
+    found, log = crawl(url, tmp_path, **settings)
+    assert found == [] and stat(log, "unchanged") == 11 and stat(log, "items_dropped") == 14
+    page = site / "juniper.html"
+    page.write_text(page.read_text().replace("</article>", "<p>There is a further paragraph now.</p></article>"))
+    found, log = crawl(url, tmp_path, **settings)
+    assert found == [server.url + "juniper.html"] and stat(log, "changed") == 1
+    output.unlink()
+    found, _ = crawl(url, tmp_path, PAGESIEVE_UNCHANGED="keep", **settings)
+    assert len(found) == 11
+
+
+def test_what_is_no_html_is_passed_over(serve, site, tmp_path):
+    server = serve(site)
+    (site / "photo.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    (site / "start.html").write_text('<title>x</title><p>Three words here.<a href="photo.txt">photo</a>')
+    (site / "photo.txt").write_text("plain")
+    _, log = crawl(server.url + "start.html", tmp_path)
+    assert "ERROR" not in log and "Traceback" not in log, log
+    _, log = crawl(server.url + "photo.png", tmp_path)
+    assert "ERROR" not in log and "Traceback" not in log, log
+
+
+def test_a_file_of_the_addon_is_opened_with_its_own_seed(serve, site, tmp_path, program):
+    from pagesieve import Filter
+
+    server = serve(site)
+    crawl(server.url + "index.html", tmp_path, PAGESIEVE_STATE="seen.db")
+    with Filter(tmp_path / "seen.db") as seen:
+        assert len(seen) == 11 and server.url + "apple.html" in seen
+    line = json.dumps({"id": "copy", "url": "http://other.test/", "html": (site / "apple.html").read_text()})
+    done = subprocess.run([program, "filter", "--state", tmp_path / "seen.db"], input=line, capture_output=True, text=True)
+    assert json.loads(done.stdout)["match"]["id"] == server.url + "apple.html", done.stderr

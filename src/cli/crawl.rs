@@ -292,7 +292,8 @@ pub(super) struct Target {
     /// into runs/HOST
     #[arg(required = true, value_name = "CONFIG|URL")]
     targets: Vec<PathBuf>,
-    /// Who crawls, for the sites' owners: an email address or an http URL (for URLs; asked once on a terminal, and kept)
+    /// Who crawls, for the sites' owners: an email address or an http URL, if no user agent is configured (for URLs, asked once on a terminal, and
+    /// kept)
     #[arg(long, value_name = "ADDRESS", value_parser = contact)]
     contact: Option<String>,
     /// Stop after this many pages
@@ -350,7 +351,7 @@ impl Target {
                 let help = "a configuration has these keys in each of its [[seeds]]";
                 return Err(Failure::refused(Exit::Usage, message.to_owned(), help));
             }
-            Draft::read(&self.targets[0], &self.flags())?
+            self.draft_of_file(&self.targets[0])?
         };
         self.add_headers(&mut draft)?;
         if let Some(out) = out {
@@ -360,6 +361,20 @@ impl Target {
             let output = draft.config.output.as_deref().unwrap_or(Path::new("")).display();
             let user_agent = &draft.config.crawl.user_agent;
             notify(format_args!("crawling as {user_agent:?}; the run directory is {output}"));
+        }
+        Ok(draft)
+    }
+
+    /// The configuration in this file. A contact makes a user agent only if it has none.
+    fn draft_of_file(&self, config: &Path) -> Result<Draft> {
+        let mut draft = Draft::read(config, &self.flags())?;
+        let agent = &mut draft.config.crawl.user_agent;
+        match self.contact.as_deref() {
+            Some(contact) if agent.is_empty() => *agent = user_agent(contact),
+            Some(_) => notify(format_args!(
+                "crawling as {agent:?}: --contact replaces no user agent that is configured"
+            )),
+            None => {}
         }
         Ok(draft)
     }
@@ -434,7 +449,8 @@ impl Target {
         let toml = toml::Table::from_iter(config).to_string();
         let mut draft = Draft::parse(Path::new("URL"), toml, &self.flags())?;
         if draft.config.crawl.user_agent.is_empty() {
-            draft.config.crawl.user_agent = user_agent(&kept_contact()?);
+            let contact = self.contact.clone().map_or_else(kept_contact, Ok)?;
+            draft.config.crawl.user_agent = user_agent(&contact);
         }
         Ok(draft)
     }
@@ -442,8 +458,7 @@ impl Target {
     /// The options as `--set` flags; those that were written as such come last and count.
     fn flags(&self) -> Vec<String> {
         let quoted = |text: String| Value::from(text);
-        let contact = self.contact.as_deref().map(user_agent);
-        let agent = self.user_agent.clone().or(contact).map(quoted);
+        let agent = self.user_agent.clone().map(quoted);
         let delay = self.delay.map(|delay| {
             quoted(humantime_serde::re::humantime::format_duration(delay).to_string())
         });

@@ -14,12 +14,9 @@ use crate::{
     config::{Config, Draft},
     crawl::{PastRun, fetch, robots::product_token},
     extract::{self, Extractor},
-    filter,
+    filter::{self, Payload, Preparation},
     fingerprint::{HashSeed, Recipe},
-    input::{
-        Chunks, Content, Documents, Input, InputError, Names, Preparation, Reading, Skipped,
-        is_html,
-    },
+    input::{Chunks, Documents, Input, InputError, Names, Reading, Skipped, is_html},
 };
 
 use super::{Exit, Failure, Out, Result, exit::print_error, notify, write_line};
@@ -59,7 +56,7 @@ impl Source {
         out: &mut Out,
         line: impl Fn(Input) -> T + Sync,
     ) -> Result<Exit> {
-        in_chunks(self.documents(config, false), line, |lines| {
+        in_chunks(self.documents(config, Reading::default()), line, |lines| {
             for line in lines {
                 match line {
                     Ok(line) => write_line(out, &line)?,
@@ -70,10 +67,11 @@ impl Source {
         })
     }
 
-    /// The documents of the input. `keeps` says whether they have the bytes of their lines and records.
-    pub(super) fn documents(self, config: &Config, keeps: bool) -> Documents {
+    /// The documents of the input, read so as far as the options do not say it.
+    pub(super) fn documents(self, config: &Config, reading: Reading) -> Documents {
         let max_body = usize::try_from(config.fetch.max_body.as_u64()).unwrap_or(usize::MAX);
-        Documents::new(self.files, Reading { names: self.names, max_body, keeps })
+        let times = config.dedup.window.times();
+        Documents::new(self.files, Reading { names: self.names, times, max_body, ..reading })
     }
 }
 
@@ -149,12 +147,12 @@ pub(super) fn extractor(config: &Config) -> Extractor {
 }
 
 /// Reads a file as one document: a page if its name or its beginning says so, else text.
-pub(super) fn read(path: &Path) -> Result<Content> {
+pub(super) fn read(path: &Path) -> Result<Payload> {
     let bytes = fs::read(path).map_err(Failure::read(path))?;
     if is_html(path) || fetch::is_html(None, &bytes) {
-        return Ok(Content::Html { body: bytes, content_type: None });
+        return Ok(Payload::Html { body: bytes, content_type: None });
     }
-    Ok(Content::Text(String::from_utf8_lossy(&bytes).into_owned()))
+    Ok(Payload::Text(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 /// What turns inputs into documents by this configuration.

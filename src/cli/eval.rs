@@ -14,7 +14,7 @@ use super::{
 use crate::{
     config::Config,
     eval::{self, Corpus, CorpusError, Text, Unlisted, evaluate, read_texts},
-    input::{Documents, Reading, extracted},
+    input::{Documents, Reading},
     page::Outline,
 };
 
@@ -114,9 +114,9 @@ impl Source {
         let (mut texts, mut outlines) = (Vec::new(), Vec::new());
         let exit = in_chunks(
             Documents::new(vec![directory.to_owned()], Reading::default()),
-            |mut input| {
-                let id = std::mem::take(&mut input.id);
-                let (document, _) = extracted(&extractor, input);
+            |input| {
+                let id = input.name().to_owned();
+                let (document, _) = input.submission.extracted(&extractor);
                 let lang = document.lang.map(str::to_owned);
                 let text = Text { id: relative(directory, &id), lang, text: document.text };
                 (text, document.outline)

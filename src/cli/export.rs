@@ -9,9 +9,9 @@ use serde::Serialize;
 use super::{Exit, Failure, Out, Result, notify, rows::Rows};
 use crate::{
     crawl::{CrawlError, PastRun, state_in},
-    filter::Step,
+    filter::{Identity, Step},
     learn::{LearntRule, Rule, to_json},
-    page::{DocId, NormalUrl, UrlOptions},
+    page::{DocId, GivenId, UrlOptions},
     report::{BrokenLink, counted},
     sink::{Decision, Replacement, VerdictName, four_decimals},
     state::{JudgedDocument, Reason, State},
@@ -244,7 +244,7 @@ pub(super) struct ClustersArgs {
 /// A duplicate as a part of a JSON object, and after the id of its unique document a line of CSV.
 #[derive(Serialize)]
 struct Duplicate<'a> {
-    id: &'a str,
+    id: GivenId<'a>,
     verdict: VerdictName,
     step: Option<Step>,
     distance: u32,
@@ -286,10 +286,11 @@ pub(super) fn clusters(args: &ClustersArgs, out: &mut Out) -> Result<Exit> {
 
 /// The unique documents of the clusters of this one: one for each of its versions, the oldest first.
 fn versions(state: &State, id: &str, args: &ClustersArgs) -> Result<Vec<DocId>> {
-    let normal = || NormalUrl::parse(id, &UrlOptions::default()).ok();
-    let mut found = state.documents_named(id)?;
-    if let (true, Some(url)) = (found.is_empty(), normal()) {
-        found = state.documents_named(url.as_str())?;
+    let mut found = Vec::new();
+    for identity in Identity::printed_as(id, &UrlOptions::default()) {
+        if found.is_empty() {
+            found = state.documents_of(&identity)?;
+        }
     }
     let mut unique = Vec::new();
     for id in found {
@@ -318,7 +319,8 @@ impl Clusters<'_> {
     fn begin(&mut self, state: &State, id: DocId) -> Result<()> {
         self.end()?;
         self.current = Some(id);
-        self.id = state.document(id)?.map(|document| document.name);
+        let document = state.document(id)?;
+        self.id = document.map(|document| GivenId::of(&document.name).to_string());
         if let Rows::Json(out) = &mut self.rows {
             let id = serde_json::to_string(&self.id).expect("a string is JSON");
             write!(out, "{{\"id\":{id},\"duplicates\":[").map_err(Failure::Output)?;
@@ -334,7 +336,7 @@ impl Clusters<'_> {
         let decision = Decision::new(&document.name, None, &document.judgement, None);
         let Some(matched) = &decision.matched else { return Ok(()) };
         let duplicate = Duplicate {
-            id: &document.name,
+            id: GivenId::of(&document.name),
             verdict: decision.verdict,
             step: decision.step,
             distance: matched.distance,

@@ -11,7 +11,8 @@ use crate::{
     extract::{Extracted, Truncation},
     filter::Documents,
     fingerprint::{Fingerprint, Signature},
-    input::{Input, Prepared, extracted},
+    input::{Input, Prepared, prepare},
+    page,
 };
 
 /// Print the body text, title and links of pages
@@ -32,6 +33,7 @@ pub(super) struct Args {
 
 #[derive(Serialize)]
 struct Line {
+    #[serde(serialize_with = "page::id::serialize")]
     id: String,
     url: Option<Url>,
     title: Option<String>,
@@ -50,9 +52,9 @@ struct Line {
 pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit> {
     let config = args.source.settings.config()?;
     let extractor = extractor(&config);
-    args.source.write_lines(&config, out, |mut input: Input| {
-        let (id, url) = (std::mem::take(&mut input.id), input.url.clone());
-        let (extracted, _) = extracted(&extractor, input);
+    args.source.write_lines(&config, out, |input: Input| {
+        let (id, url) = (input.name().to_owned(), input.submission.url.clone());
+        let (extracted, _) = input.submission.extracted(&extractor);
         let Extracted {
             title,
             heading,
@@ -89,6 +91,7 @@ pub(super) struct FingerprintArgs {
 
 #[derive(Serialize)]
 struct Fingerprints {
+    #[serde(serialize_with = "page::id::serialize")]
     id: String,
     fingerprint: Option<Fingerprint>,
     signature: Option<Signature>,
@@ -100,7 +103,7 @@ pub(super) fn fingerprint(args: FingerprintArgs, out: &mut Out) -> Result<Exit> 
     let config = args.source.settings.config()?;
     let preparation = preparation(&config, Documents::new(recipe(&config), false));
     args.source.write_lines(&config, out, |input| {
-        let Prepared { document, truncated, .. } = preparation.prepare(input);
+        let Prepared { document, truncated, .. } = prepare(&preparation, input);
         let (id, sketch) = (document.id().to_owned(), document.sketch());
         let signature = (sketch.text.features > 0).then_some(sketch.text.signature);
         let fingerprint = signature.map(|signature| signature.fingerprint());

@@ -12,9 +12,10 @@ use super::{
 };
 use crate::{
     crawl::{Lookup, NearPage, PastRun},
-    filter::{self, Document, Kind, Options},
+    filter::{self, Document, Kind, Options, Payload},
     fingerprint::similarity,
-    input::{Content, Documents, Input, LONGEST, Prepared, Reading},
+    input::{Documents, Input, LONGEST, Prepared, Reading, prepare},
+    page::GivenId,
     report::counted,
 };
 
@@ -54,7 +55,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
     let mut is_first = true;
     in_chunks(
         inputs(&args.file)?,
-        |input| preparation.prepare(input),
+        |input| prepare(&preparation, input),
         |documents| {
             for prepared in documents.into_iter().flatten() {
                 let found = run.lookup(&prepared.document, &options, args.limit)?;
@@ -76,7 +77,7 @@ fn inputs(file: &Path) -> Result<Documents> {
     if !file.is_dir() {
         let content = read(file)?;
         let is_lines =
-            matches!(&content, Content::Text(text) if text.trim_start().starts_with('{'));
+            matches!(&content, Payload::Text(text) if text.trim_start().starts_with('{'));
         if !is_lines {
             let id = file.display().to_string();
             return Ok(Documents::one(Input::new(id, content)));
@@ -98,7 +99,7 @@ fn standard_input() -> Result<Documents> {
         return Err(failed(io::Error::other("a plain text may have 64 MiB")));
     }
     let text = String::from_utf8_lossy(&text).into_owned();
-    Ok(Documents::one(Input::new("standard input".to_owned(), Content::Text(text))))
+    Ok(Documents::one(Input::new("standard input".to_owned(), Payload::Text(text))))
 }
 
 /// Whether an input that begins so is neither JSON lines nor a page, and neither compressed nor an archive.
@@ -114,7 +115,7 @@ fn write(out: &mut Out, text: &Prepared, found: &Lookup, options: &Options) -> i
     let [chars, features] =
         [(document.chars, "character"), (document.sketch.text.features, "feature")]
             .map(|(count, what)| counted(count, what));
-    writeln!(out, "{}: {chars}, {features}", document.id)?;
+    writeln!(out, "{}: {chars}, {features}", GivenId::of(&document.id))?;
     if let Some(why) = truncated {
         writeln!(out, "truncated ({}): the rest is ignored", why.as_str())?;
     }

@@ -2,7 +2,7 @@
 
 use std::{
     env, fs,
-    net::SocketAddr,
+    net::{SocketAddr, ToSocketAddrs},
     path::{Path, PathBuf},
 };
 
@@ -38,9 +38,9 @@ pub(super) struct Args {
     /// The file of the window; it is created if there is none
     #[arg(long, value_name = "FILE")]
     state: PathBuf,
-    /// The address and port to listen on; port 0 takes a free one
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8040")]
-    listen: SocketAddr,
+    /// The address or host name and the port to listen on; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8040", value_parser = addresses)]
+    listen: Listen,
     /// Require the token in the first line of this file: `Authorization: Bearer TOKEN`
     ///
     /// The variable `PAGESIEVE_TOKEN` has the same meaning. An address that others can reach requires a token.
@@ -62,13 +62,27 @@ pub(super) struct Args {
     settings: Settings,
 }
 
+/// The addresses that a name stands for.
+#[derive(Clone, Debug)]
+struct Listen(Vec<SocketAddr>);
+
+fn addresses(text: &str) -> Result<Listen, String> {
+    let help = "write HOST:PORT, such as 127.0.0.1:8040, [::1]:8040 or localhost:8040";
+    match text.to_socket_addrs().map(Vec::from_iter) {
+        Ok(found) if !found.is_empty() => Ok(Listen(found)),
+        Ok(_) => Err(format!("the name has no address: {help}")),
+        Err(error) => Err(format!("{error}: {help}")),
+    }
+}
+
 pub(super) fn run(args: &Args) -> Result<Exit> {
     let config = args.settings.draft(&Config::default())?.check_dedup()?;
     let token = token(args.token_file.as_deref())?;
-    if token.is_none() && !args.listen.ip().is_loopback() {
+    let is_open = |address: &&SocketAddr| !address.ip().is_loopback();
+    if let Some(address) = args.listen.0.iter().find(is_open).filter(|_| token.is_none()) {
         return Err(Failure::refused(
             Exit::Usage,
-            format!("anybody who reaches {} could use the filter", args.listen),
+            format!("anybody who reaches {address} could use the filter"),
             "set PAGESIEVE_TOKEN or --token-file, or listen on 127.0.0.1",
         ));
     }
@@ -89,7 +103,7 @@ pub(super) fn run(args: &Args) -> Result<Exit> {
         queue: args.queue,
         connections: args.connections,
     };
-    let (stopping, listen) = (CancellationToken::new(), args.listen);
+    let (stopping, listen) = (CancellationToken::new(), args.listen.0.clone());
     let served = runtime()?.block_on(async {
         let prepare = |documents| preparation(&config, documents);
         let listening = |address| notify(format_args!("listening on http://{address}"));
@@ -110,7 +124,9 @@ pub(super) fn run(args: &Args) -> Result<Exit> {
     });
     served.map_err(|error| match error {
         ServeError::State(source) => Failure::State { path: args.state.clone(), source },
-        ServeError::Listen { address, source } => Failure::Listen { address, source },
+        ServeError::Listen { addresses, source } => {
+            Failure::Listen { address: addresses[0], source }
+        }
     })
 }
 

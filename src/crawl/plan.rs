@@ -147,6 +147,7 @@ impl Dedup {
         filter::Options {
             mode: self.mode,
             radius: self.radius,
+            similarity: None,
             hash_seed: self.seed,
             segment: self.segment,
             fold_chinese: self.fold_chinese,

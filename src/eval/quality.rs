@@ -308,7 +308,7 @@ impl StreamCounts {
 /// Judges the texts in order. Returns the counts of all texts, then of each language.
 pub(super) fn stream(corpus: &Corpus, options: &Options, sketches: &[Sketch]) -> Vec<StreamCounts> {
     let entries = NonZeroU64::new(sketches.len() as u64).unwrap_or(NonZeroU64::MIN);
-    let window = WindowOptions { entries, age: None };
+    let window = WindowOptions { entries, age: None, future: false };
     let options = Options { window, memory: ByteSize(u64::MAX), ..options.clone() };
     let mut filter = Filter::new(&options).expect("no layout is too large for all memory");
     let documents = filter.documents();

@@ -232,7 +232,9 @@ impl Documents {
             let text = Sketch::of_text(text, origin);
             (Sketch { content: Some(content), keys: keys.stored, ..text }, keys.searched)
         } else {
-            (Sketch::of_text(self.fingerprinter.sketch(text), origin), Vec::new())
+            let sketch = self.fingerprinter.sketch(text);
+            let digest = sketch.digest.or_else(|| digest_without_words(text));
+            (Sketch::of_text(TextSketch { digest, ..sketch }, origin), Vec::new())
         };
         let document = self.sketched(id, TextSketch::default(), chars(text));
         Document { lang, at: Timestamp::now(), sketch, searched, ..document }
@@ -241,6 +243,14 @@ impl Documents {
 
 fn with_language(text: &str) -> (&str, Option<Lang>) {
     (text, language(text).and_then(Lang::new))
+}
+
+/// The digest of a text without words: of its characters that are not white space, if it has any. No text with words has the same.
+fn digest_without_words(text: &str) -> Option<Digest> {
+    let mut marked = "\u{0}\u{0}".to_owned();
+    let unmarked = marked.len();
+    marked.extend(text.chars().filter(|character| !character.is_whitespace()));
+    (marked.len() > unmarked).then(|| Digest::of(marked.as_bytes()))
 }
 
 fn chars(text: &str) -> u32 {

@@ -14,7 +14,7 @@ use super::{
     store::{Change, Horizon, JudgeError, Known, Store},
     template::{TemplateChange, TemplateSample, Templates},
     thresholds::Thresholds,
-    verdict::{Facts, Judgement, Match, Step, Verdict},
+    verdict::{Facts, Judgement, Kind, Match, Step, Verdict, Version},
     window::{Representative, Window},
 };
 use crate::{
@@ -49,6 +49,12 @@ pub(crate) struct Engine<I = BlockIndex> {
     pub(super) next: DocId,
     /// The number of aliases so far.
     aliases: u64,
+    /// Documents without an id have got numbers below this one.
+    pub(super) numbered: u64,
+    /// How many exact and near duplicates there were.
+    pub(super) duplicates: [u64; 2],
+    /// How many versions there were without change.
+    pub(super) unchanged: u64,
     equal_limit: usize,
     /// The digests of the current document that have reached the limit: it is not entered under them.
     at_limit: Vec<Digest>,
@@ -75,7 +81,7 @@ struct Decided {
 }
 
 /// Where an engine stands, so that another can continue from there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Position {
     /// The number of the next document.
     pub(crate) next: DocId,
@@ -85,6 +91,15 @@ pub(crate) struct Position {
     pub(crate) clock: Timestamp,
     /// The oldest representative of the window. Earlier ones have left it and do not come back, even if the next window is larger.
     pub(crate) oldest: DocId,
+    /// Documents without an id have got numbers below this one.
+    #[serde(default)]
+    pub(crate) numbered: u64,
+    /// How many exact and near duplicates there were.
+    #[serde(default)]
+    pub(crate) duplicates: [u64; 2],
+    /// How many versions there were without change.
+    #[serde(default)]
+    pub(crate) unchanged: u64,
 }
 
 impl<I: Index> Engine<I> {
@@ -100,6 +115,9 @@ impl<I: Index> Engine<I> {
             passages: options.compares_content().then(PassageIndex::default),
             next: DocId(1),
             aliases: 0,
+            numbered: 0,
+            duplicates: [0, 0],
+            unchanged: 0,
             equal_limit: EQUAL_LIMIT,
             at_limit: Vec::new(),
             candidates: Vec::new(),
@@ -135,11 +153,81 @@ impl<I: Index> Engine<I> {
         Ok(change.judgement)
     }
 
+    /// The same; also says what a unique document has to do with an earlier one of its key, if keys are indexed. A version without change
+    /// does not enter the window again.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub(super) fn judge_version<S: Store>(
+        &mut self,
+        store: &mut S,
+        document: &Document,
+    ) -> Result<(Judgement, Option<Version>), S::Error> {
+        self.advance(store, document.at)?;
+        let decided = self.decide(store, document)?;
+        let version = match decided.verdict {
+            Verdict::Unique => self.version(store, document)?,
+            Verdict::Duplicate(_) => None,
+        };
+        let Decided { verdict, facts, new } = decided;
+        let change = match (verdict, version) {
+            (Verdict::Unique, Some(Version::Unchanged { .. })) => {
+                let judgement = self.numbered(verdict, facts);
+                self.unchanged += 1;
+                let digests = Vec::new();
+                Change { judgement, digests, alias: None, representative: None, template: None }
+            }
+            (Verdict::Unique, _) => self.add_representative(document, facts, new),
+            (Verdict::Duplicate(_), _) => self.add_duplicate(verdict, facts, new),
+        };
+        store.remember(document, &change)?;
+        Ok((change.judgement, version))
+    }
+
+    /// How a document would be judged as a version. Remembers nothing.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub(super) fn peek_version<S: Store>(
+        &mut self,
+        store: &mut S,
+        document: &Document,
+    ) -> Result<(Judgement, Option<Version>), S::Error> {
+        let judgement = self.peek(store, document)?;
+        let version = match judgement.verdict {
+            Verdict::Unique => self.version(store, document)?,
+            Verdict::Duplicate(_) => None,
+        };
+        Ok((judgement, version))
+    }
+
+    /// What a document has to do with the latest one of its key in the window.
+    fn version<S: Store>(
+        &mut self,
+        store: &mut S,
+        document: &Document,
+    ) -> Result<Option<Version>, S::Error> {
+        let Some(latest) = self.window.latest(document.key) else { return Ok(None) };
+        let (of, text) = (latest.id, &document.sketch.text);
+        let digests = || document.sketch.body.into_iter().chain(text.digest);
+        let mut known = Vec::new();
+        for digest in digests() {
+            store.known_by(digest, &mut known)?;
+        }
+        let has_nothing = digests().next().is_none() && latest.signature.is_none();
+        if has_nothing || known.iter().any(|it| it.id == of) {
+            return Ok(Some(Version::Unchanged { of }));
+        }
+        let signatures = latest.signature.zip(self.thresholds.comparable(text));
+        let distances =
+            signatures.map(|(a, b)| (a.fingerprint().distance(b.fingerprint()), a.distance(&b)));
+        Ok(Some(Version::Changed { of, distances }))
+    }
+
     /// Judges a document and remembers nothing. The number is that of the next document.
     ///
     /// # Errors
     /// If the store fails.
-    #[cfg(feature = "crawl")]
     pub(crate) fn peek<S: Store>(
         &mut self,
         store: &mut S,
@@ -163,7 +251,10 @@ impl<I: Index> Engine<I> {
         }
         let side = self.content_of(document).map(|content| Side::new(&self.rule, content));
         let template = self.templates.get(document.sketch.origin);
-        let thin = side.as_ref().is_some_and(|side| side.is_lighter(&self.rule, template, THIN));
+        let thin = match &side {
+            Some(side) => side.is_lighter(&self.rule, template, THIN),
+            None => document.sketch.text.features == 0,
+        };
         let facts = Facts { thin, ..document.facts() };
         if let Some(text) = document.sketch.text.digest
             && let Some((verdict, _)) = self.look_up(store, document.key, text, Step::Text)?
@@ -282,6 +373,8 @@ impl<I: Index> Engine<I> {
     pub(crate) fn resume(&mut self, position: Position) {
         self.next = position.next;
         self.aliases = position.aliases;
+        (self.numbered, self.duplicates) = (position.numbered, position.duplicates);
+        self.unchanged = position.unchanged;
         self.window.advance(position.clock);
     }
 
@@ -292,6 +385,9 @@ impl<I: Index> Engine<I> {
             aliases: self.aliases,
             clock: self.window.clock,
             oldest: self.window.horizon(self.next),
+            numbered: self.numbered,
+            duplicates: self.duplicates,
+            unchanged: self.unchanged,
         }
     }
 
@@ -512,6 +608,9 @@ impl<I: Index> Engine<I> {
     fn numbered(&mut self, verdict: Verdict, facts: Facts) -> Judgement {
         let id = self.next;
         self.next = DocId(id.0 + 1);
+        if let Some(found) = verdict.matched() {
+            self.duplicates[usize::from(found.kind == Kind::Near)] += 1;
+        }
         Judgement { id, at: self.window.clock, verdict, facts }
     }
 }

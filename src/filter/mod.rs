@@ -34,16 +34,25 @@
 //! | `template.rs` | how common the parts of a page are on its origin |
 //! | `thresholds.rs` | which texts count as near |
 //! | `engine.rs` | the judgement, step by step |
+//! | `submission.rs` | what a document is that somebody submits |
+//! | `identity.rs` | which document an id or a URL means |
+//! | `preparation.rs` | makes documents of submissions: which document, of which site |
 
 mod compare;
 mod document;
 mod engine;
+#[cfg(feature = "html")]
+mod identity;
 mod keys;
 mod options;
+#[cfg(feature = "html")]
+mod preparation;
 mod reader;
 mod rule;
 mod sketch;
 mod store;
+#[cfg(feature = "html")]
+mod submission;
 mod template;
 mod thresholds;
 mod verdict;
@@ -73,7 +82,11 @@ pub use document::{Document, Documents};
 #[cfg(feature = "cli")]
 pub(crate) use engine::ComparedPages;
 pub(crate) use engine::{Engine, Position};
+#[cfg(feature = "html")]
+pub use identity::Identity;
 pub use options::{MemoryError, Mode, Options, OptionsError, Radius, RadiusError};
+#[cfg(feature = "html")]
+pub use preparation::Preparation;
 
 #[cfg(feature = "cli")]
 pub(crate) use reader::lines_of_blocks;
@@ -84,10 +97,12 @@ pub use sketch::{Key, Sketch};
 pub use store::Change;
 pub(crate) use store::{Horizon, Known};
 pub use store::{JudgeError, Memory, Store};
+#[cfg(feature = "html")]
+pub use submission::{Field, FieldError, Fields, Payload, Submission, Times, Value};
 pub use template::Template;
 pub(crate) use template::{TemplateChange, TemplateSample};
 pub use thresholds::Thresholds;
-pub use verdict::{Facts, Judgement, Kind, Match, Step, Verdict};
+pub use verdict::{Facts, Held, Judgement, Kind, Match, Step, Verdict, Version};
 pub use window::WindowOptions;
 #[cfg(feature = "state")]
 pub(crate) use window::{Packed, Representative};
@@ -149,14 +164,50 @@ impl<S: Store> Filter<S> {
         self.store.attempt(|store| self.engine.judge(store, document))
     }
 
+    /// The same as [`judge`](Self::judge); also says what a unique document has to do with an earlier version of it in the window, if
+    /// [keys are indexed](Self::index_keys). A version without change does not enter the window again.
+    ///
+    /// ```
+    /// use pagesieve::{Filter, filter::{Options, Version}};
+    ///
+    /// let mut filter = Filter::new(&Options::default())?;
+    /// filter.index_keys();
+    /// let document = filter.documents().text("a", "The tide is high.");
+    /// assert_eq!(filter.judge_version(&document)?.1, None);
+    /// assert!(matches!(filter.judge_version(&document)?.1, Some(Version::Unchanged { .. })));
+    /// assert_eq!(filter.len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`judge`](Self::judge).
+    pub fn judge_version(
+        &mut self,
+        document: &Document,
+    ) -> Result<(Judgement, Option<Version>), S::Error> {
+        self.engine.check(document)?;
+        self.store.attempt(|store| self.engine.judge_version(store, document))
+    }
+
     /// Judges a document and remembers nothing.
     ///
     /// # Errors
     /// As [`judge`](Self::judge).
-    #[cfg(feature = "serve")]
-    pub(crate) fn peek(&mut self, document: &Document) -> Result<Judgement, S::Error> {
+    pub fn peek(&mut self, document: &Document) -> Result<Judgement, S::Error> {
         self.engine.check(document)?;
         self.store.attempt(|store| self.engine.peek(store, document))
+    }
+
+    /// The same as [`judge_version`](Self::judge_version), but remembers nothing.
+    ///
+    /// # Errors
+    /// As [`judge`](Self::judge).
+    pub fn peek_version(
+        &mut self,
+        document: &Document,
+    ) -> Result<(Judgement, Option<Version>), S::Error> {
+        self.engine.check(document)?;
+        self.store.attempt(|store| self.engine.peek_version(store, document))
     }
 
     /// Remembers that a document repeats one that is not in the window, and nothing else of it.
@@ -223,6 +274,42 @@ impl<S> Filter<S> {
     #[must_use]
     pub fn judged(&self) -> u64 {
         self.engine.next.0 - 1
+    }
+
+    /// Finds documents of the window by their keys from now on: [`find`](Self::find) and [`judge_version`](Self::judge_version). Takes some 27
+    /// bytes of memory for each.
+    pub fn index_keys(&mut self) {
+        self.engine.window.index_keys();
+    }
+
+    /// The latest unique document of the window that has this key, if [keys are indexed](Self::index_keys).
+    #[must_use]
+    pub fn find(&self, key: Key) -> Option<Held> {
+        let latest = self.engine.window.latest(key)?;
+        Some(Held { id: latest.id, at: latest.at, signature: latest.signature })
+    }
+
+    /// How many of the documents that it has judged were exact and near duplicates.
+    #[must_use]
+    pub fn duplicates(&self) -> [u64; 2] {
+        self.engine.duplicates
+    }
+
+    /// How many of them were versions without change.
+    #[must_use]
+    pub fn unchanged(&self) -> u64 {
+        self.engine.unchanged
+    }
+
+    /// How many numbers were given to documents without an id, or reserved for such: the next one is free.
+    #[must_use]
+    pub fn numbered(&self) -> u64 {
+        self.engine.numbered.max(self.judged())
+    }
+
+    /// Reserves the numbers below this one: they will not be given to documents without an id again. Durable with what is judged next.
+    pub fn reserve_numbers(&mut self, below: u64) {
+        self.engine.numbered = self.engine.numbered.max(below);
     }
 
     /// The unique documents of the window that have this key, oldest first: versions of one document. Looks at the whole window.

@@ -5,7 +5,11 @@ use std::num::NonZeroU32;
 use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 
-use super::{rule::Rule, window::WindowOptions};
+use super::{
+    rule::{Rule, Similarity},
+    thresholds::{BALANCED, most_bits},
+    window::WindowOptions,
+};
 use crate::{
     fingerprint::{HashSeed, HashSeedChoice, Recipe, RecipeError, Segment},
     index::{BlockIndex, MAX_RADIUS, RefusedError, TableLayout},
@@ -20,6 +24,8 @@ pub struct Options {
     pub mode: Mode,
     /// The radius of the index, in bits of the fingerprint: 0 to 11. By default the mode's.
     pub radius: Option<Radius>,
+    /// How similar texts must be, instead of what the mode says; in mode `balanced` only. That of pages is [`Rule::similarity`].
+    pub similarity: Option<Similarity>,
     /// The seed of the hashes that fingerprints are made of: `seed` in a configuration.
     pub hash_seed: HashSeedChoice,
     /// How Chinese text is segmented.
@@ -88,6 +94,7 @@ impl Default for Options {
         Self {
             mode: Mode::default(),
             radius: None,
+            similarity: None,
             hash_seed: HashSeedChoice::Secret,
             segment: Segment::default(),
             fold_chinese: true,
@@ -102,10 +109,17 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The radius of the index, in bits: as given, or the mode's.
+    /// The radius of the index, in bits: as given, or that of the similarity, or the mode's.
     #[must_use]
     pub fn radius(&self) -> u32 {
-        self.radius.map_or(self.mode.radius(), Radius::get)
+        let of_rule = || match self.similarity.filter(|_| self.mode == Mode::Balanced) {
+            // As far as that of the mode for its own signatures.
+            Some(similarity) => {
+                (most_bits(similarity) * self.mode.radius()).div_ceil(BALANCED).min(MAX_RADIUS)
+            }
+            None => self.mode.radius(),
+        };
+        self.radius.map_or_else(of_rule, Radius::get)
     }
 
     /// Checks that the window fits in `memory`, if its documents are in a file.

@@ -1,7 +1,10 @@
 //! Which candidates are accepted as near duplicates by their signatures: those of texts. Pages are compared by `compare.rs` instead.
 
+use std::f64::consts::PI;
+
 use super::{
     options::{Mode, Options},
+    rule::Similarity,
     verdict::Step,
 };
 use crate::fingerprint::{Signature, Sketch};
@@ -26,6 +29,8 @@ use crate::fingerprint::{Signature, Sketch};
 pub struct Thresholds {
     mode: Mode,
     radius: u32,
+    /// The bits in which the signatures of texts may differ that are not short, in mode `balanced`.
+    most: u32,
     min_features: u32,
 }
 
@@ -36,9 +41,15 @@ const TOO_SHORT: u32 = 24;
 const SHORT: u32 = 64;
 /// The bits of 256 in which signatures may differ in mode `balanced`, there for short texts, and in mode `strict`. [`Mode`] has the bits of 64
 /// in which fingerprints may differ. docs/decision.md derives both.
-const BALANCED: u32 = 26;
+pub(super) const BALANCED: u32 = 26;
 const BALANCED_SHORT: u32 = 23;
 const STRICT: u32 = 12;
+
+/// The number of bits, of 256, in which the signatures of texts differ whose similarity, the cosine of their features, is this.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is from 0 to 128")]
+pub(super) fn most_bits(similarity: Similarity) -> u32 {
+    (similarity.get().acos() * 256.0 / PI).round() as u32
+}
 
 impl Thresholds {
     /// The rule that these options make.
@@ -47,6 +58,7 @@ impl Thresholds {
         Self {
             mode: options.mode,
             radius: options.radius(),
+            most: options.similarity.map_or(BALANCED, most_bits),
             min_features: options.min_features.max(1),
         }
     }
@@ -76,8 +88,8 @@ impl Thresholds {
         match self.mode {
             Mode::Classic => 256,
             Mode::Balanced | Mode::Strict if features < TOO_SHORT => 0,
-            Mode::Balanced if features < SHORT => BALANCED_SHORT,
-            Mode::Balanced => BALANCED,
+            Mode::Balanced if features < SHORT => self.most * BALANCED_SHORT / BALANCED,
+            Mode::Balanced => self.most,
             Mode::Strict => STRICT,
         }
     }
@@ -103,5 +115,22 @@ impl Thresholds {
         let (a, b) = (self.comparable(earlier)?, self.comparable(sketch)?);
         let candidate = a.fingerprint().distance(b.fingerprint()) <= self.radius;
         (candidate && self.confirms(&a, sketch)).then_some(Step::Near)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_similarity_is_the_bits_that_estimate_it() {
+        let bits = |similarity: f64| {
+            let similarity = Some(Similarity::try_from(similarity).unwrap());
+            let options = Options { similarity, ..Options::default() };
+            let thresholds = Thresholds::new(&options);
+            (thresholds.radius(), thresholds.signature_radius(1000))
+        };
+        assert_eq!(bits(0.95), (9, 26), "that of the mode");
+        assert_eq!([bits(1.0), bits(0.99), bits(0.9)], [(0, 0), (5, 12), (11, 37)]);
     }
 }

@@ -106,6 +106,36 @@ pub struct Judgement {
     pub facts: Facts,
 }
 
+/// What a unique document has to do with an earlier one of the same key in the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Version {
+    /// It has the same text or bytes. It does not enter the window again.
+    Unchanged {
+        /// The latest earlier version.
+        of: DocId,
+    },
+    /// It is another text.
+    Changed {
+        /// The latest earlier version.
+        of: DocId,
+        /// In how many of the 64 bits of the fingerprint and the 256 of the signature the two differ, if both are long enough.
+        distances: Option<(u32, u32)>,
+    },
+}
+
+/// A unique document of the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Held {
+    /// Its number.
+    pub id: DocId,
+    /// When it arrived, by the window's clock.
+    pub at: Timestamp,
+    /// The signature of its text, if it is long enough.
+    pub signature: Option<Signature>,
+}
+
 impl Verdict {
     /// Whether the document is unique.
     #[must_use]

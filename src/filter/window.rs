@@ -18,6 +18,8 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::sketch::{Key, OriginKey};
+#[cfg(feature = "html")]
+use super::submission::Times;
 use crate::{
     fingerprint::Signature,
     page::{DocId, Timestamp},
@@ -33,13 +35,23 @@ pub struct WindowOptions {
     /// For how long one is remembered; `"unlimited"` for as long as there is room.
     #[serde(with = "age")]
     pub age: Option<Duration>,
+    /// Whether times are believed that are more than a day in the future: to judge again what was recorded elsewhere. By such a time, all
+    /// earlier documents may be too old.
+    pub future: bool,
 }
 
 impl WindowOptions {
     /// A window of this many entries, which leave after this age (`None`: never).
     #[must_use]
     pub fn new(entries: NonZeroU64, age: Option<Duration>) -> Self {
-        Self { entries, age }
+        Self { entries, age, future: false }
+    }
+
+    /// Which times of documents are believed.
+    #[cfg(feature = "html")]
+    #[must_use]
+    pub fn times(&self) -> Times {
+        if self.future { Times::Any } else { Times::UntilTomorrow }
     }
 }
 
@@ -48,6 +60,7 @@ impl Default for WindowOptions {
         Self {
             entries: NonZeroU64::new(5_000_000).expect("not zero"),
             age: Some(Duration::from_hours(90 * 24)),
+            future: false,
         }
     }
 }
@@ -110,13 +123,29 @@ pub(crate) struct Window {
     queue: IncrementalQueue<Packed>,
     /// How many of them are pages.
     pub(crate) pages: usize,
+    /// The latest representative of each key, if that is asked for: some 27 bytes each.
+    by_key: Option<IncrementalMap<u64, DocId>>,
     pub(super) clock: Timestamp,
 }
 
 impl Window {
     pub(super) fn new(options: WindowOptions) -> Self {
         let clock = Timestamp(i64::MIN);
-        Self { options, queue: IncrementalQueue::default(), pages: 0, clock }
+        Self { options, queue: IncrementalQueue::default(), pages: 0, by_key: None, clock }
+    }
+
+    /// Finds representatives by their keys from now on.
+    pub(super) fn index_keys(&mut self) {
+        let mut by_key = IncrementalMap::default();
+        for representative in self.iter() {
+            by_key.part(part(representative.key)).insert(representative.key.0, representative.id);
+        }
+        self.by_key = Some(by_key);
+    }
+
+    /// The latest representative of this key, if keys are [indexed](Self::index_keys).
+    pub(super) fn latest(&self, key: Key) -> Option<Representative> {
+        self.get(*self.by_key.as_ref()?.get(part(key), &key.0)?)
     }
 
     /// Moves the clock to `at`, never back.
@@ -142,21 +171,33 @@ impl Window {
     pub(super) fn push(&mut self, representative: &Representative) {
         self.queue.push(Packed::of(representative));
         self.pages += usize::from(representative.has_content);
+        if let Some(by_key) = &mut self.by_key {
+            by_key.part(part(representative.key)).insert(representative.key.0, representative.id);
+        }
         while self.len() as u64 > self.options.entries.get() {
             self.pop();
         }
     }
 
     fn pop(&mut self) {
-        let front = self.queue.pop_if(|_| true);
-        let has_content = front.is_some_and(|packed| packed.unpacked().has_content);
-        self.pages -= usize::from(has_content);
+        if let Some(front) = self.queue.pop_if(|_| true) {
+            self.left(&front.unpacked());
+        }
+    }
+
+    fn left(&mut self, representative: &Representative) {
+        self.pages -= usize::from(representative.has_content);
+        let Some(by_key) = &mut self.by_key else { return };
+        let by_key = by_key.part(part(representative.key));
+        if by_key.get(&representative.key.0) == Some(&representative.id) {
+            by_key.remove(&representative.key.0);
+        }
     }
 
     /// Removes a representative.
     pub(super) fn take(&mut self, id: DocId) -> Option<Representative> {
         let taken = self.queue.take(&id, Packed::id)?.unpacked();
-        self.pages -= usize::from(taken.has_content);
+        self.left(&taken);
         Some(taken)
     }
 
@@ -183,6 +224,12 @@ impl Window {
     pub(super) fn capacity(&self) -> u64 {
         self.options.entries.get()
     }
+}
+
+/// The part of a map that has this key.
+#[expect(clippy::cast_possible_truncation, reason = "a key is a hash")]
+fn part(key: Key) -> u16 {
+    (key.0 >> 48) as u16
 }
 
 /// `"90d"` or `"unlimited"`.

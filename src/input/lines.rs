@@ -7,14 +7,13 @@ use std::{
 };
 
 use serde::{
-    Deserialize, Deserializer,
-    de::{DeserializeSeed, Error, IgnoredAny, MapAccess, Visitor},
+    Deserializer,
+    de::{Error, IgnoredAny, MapAccess, Visitor},
 };
-use serde_json::Value;
-use url::Url;
+use serde_json::Value as Json;
 
-use super::{Content, Format, Input, InputError, LONGEST, Raw};
-use crate::page::Timestamp;
+use super::{Format, Input, InputError, LONGEST, Raw, Reading};
+use crate::filter::{Field, Fields, Times, Value};
 
 pub(super) const BOM: &[u8] = b"\xEF\xBB\xBF";
 
@@ -53,14 +52,6 @@ pub(crate) enum LineError {
     /// It does not have the form of a document.
     #[error("{0}")]
     Form(String),
-    /// Its `url` is not an absolute URL.
-    #[error("`url`: {text:?} is not an absolute URL")]
-    Url {
-        /// The value.
-        text: String,
-        /// Why it cannot be parsed.
-        source: url::ParseError,
-    },
 }
 
 /// The documents of a file of JSON lines.
@@ -72,21 +63,17 @@ pub(super) struct Lines {
     line: Vec<u8>,
     longest: usize,
     names: Names,
+    times: Times,
     keeps: bool,
     /// How many lines were no objects, until one is.
     strangers: Option<u32>,
 }
 
 impl Lines {
-    /// `keeps` says whether documents have the bytes of their lines.
-    pub(super) fn new(
-        from: Box<dyn BufRead + Send>,
-        file: String,
-        names: Names,
-        keeps: bool,
-    ) -> Self {
+    pub(super) fn new(from: Box<dyn BufRead + Send>, file: String, reading: &Reading) -> Self {
+        let Reading { names, times, keeps, .. } = reading.clone();
         let (line, strangers) = (Vec::new(), Some(0));
-        Self { from, file, number: 0, line, longest: LONGEST, names, keeps, strangers }
+        Self { from, file, number: 0, line, longest: LONGEST, names, times, keeps, strangers }
     }
 
     /// Reads the next line without its end. Returns whether it was short enough, `None` at the end of the file.
@@ -140,7 +127,7 @@ impl Iterator for Lines {
                         _ => &self.line,
                     };
                     if !line.trim_ascii().is_empty() {
-                        let input = self.names.parse(line);
+                        let input = self.names.parse(line, self.times);
                         let raw = || Raw { bytes: [line, b"\n"].concat(), format: Format::Lines };
                         return Some(input.map_err(|error| self.error(error)).map(|input| Input {
                             place: format!("{}:{}", self.file, self.number),
@@ -183,25 +170,46 @@ impl Default for Names {
     }
 }
 
-/// What a line has in the fields that are read.
-#[derive(Default)]
-pub(crate) struct Fields {
-    id: Option<String>,
-    text: Option<String>,
-    html: Option<String>,
-    url: Option<String>,
-    time: Option<Timestamp>,
-}
+impl Names {
+    /// The field of this name, if it is read.
+    fn field(&self, name: &str) -> Option<Field> {
+        let own = [(&self.id, Field::Id), (&self.text, Field::Text), (&self.html, Field::Html)];
+        let own = own.into_iter().find(|(own, _)| *own == name).map(|(_, field)| field);
+        own.or(match name {
+            "url" => Some(Field::Url),
+            "time" => Some(Field::Time),
+            "content_type" => Some(Field::ContentType),
+            _ => None,
+        })
+    }
 
-impl<'de> DeserializeSeed<'de> for &Names {
-    type Value = Fields;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Fields, D::Error> {
-        deserializer.deserialize_map(self)
+    fn parse(&self, line: &[u8], times: Times) -> Result<Input, LineError> {
+        // Serde would accept a list of the fields in order.
+        if !line.trim_ascii_start().starts_with(b"{") {
+            return Err(LineError::Form(NO_OBJECT.to_owned()));
+        }
+        let mut deserializer = serde_json::Deserializer::from_slice(line);
+        let fields = deserializer.deserialize_map(Object { names: self, times });
+        let fields = fields.and_then(|fields| deserializer.end().map(|()| fields));
+        let submission = fields.map_err(LineError::Json)?.submission([&self.text, &self.html]);
+        let submission = submission.map_err(|error| LineError::Form(error.to_string()))?;
+        Ok(Input { submission, place: String::new(), line: 0, raw: None })
     }
 }
 
-impl<'de> Visitor<'de> for &Names {
+/// Parses a document: a line, or a body. Its place is not known.
+#[cfg(any(test, feature = "serve"))]
+pub(crate) fn parse(line: &[u8], times: Times) -> Result<Input, LineError> {
+    Names::default().parse(line, times)
+}
+
+/// Reads an object.
+struct Object<'a> {
+    names: &'a Names,
+    times: Times,
+}
+
+impl<'de> Visitor<'de> for Object<'_> {
     type Value = Fields;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -209,80 +217,37 @@ impl<'de> Visitor<'de> for &Names {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
-        let (mut fields, mut seen) = (Fields::default(), Vec::new());
+        let (mut fields, mut seen) = (Fields::new(self.times), Vec::new());
         while let Some(name) = map.next_key::<String>()? {
-            let is_read = [&self.id, &self.text, &self.html].contains(&&name)
-                || ["url", "time"].contains(&&*name);
-            if !is_read {
+            let Some(field) = self.names.field(&name) else {
                 map.next_value::<IgnoredAny>()?;
                 continue;
-            }
+            };
             if seen.contains(&name) {
                 return Err(A::Error::custom(format!("duplicate field `{name}`")));
             }
-            if name == self.id {
-                let id = map.next_value_seed(Id)?;
-                fields.url = fields.url.or((name == "url").then(|| id.clone()));
-                fields.id = Some(id);
-            } else if name == self.text {
-                fields.text = map.next_value()?;
-            } else if name == self.html {
-                fields.html = map.next_value()?;
-            } else if name == "url" {
-                fields.url = map.next_value()?;
-            } else {
-                fields.time = map.next_value_seed(Time)?;
+            let value = match map.next_value::<Json>()? {
+                Json::Null => None,
+                Json::String(text) => Some(Value::Text(text.into())),
+                Json::Number(number) => Some(match number.as_i128() {
+                    Some(integer) => Value::Integer(integer),
+                    None => Value::Other(number.to_string()),
+                }),
+                other => Some(Value::Other(other.to_string())),
+            };
+            if let Some(value) = value {
+                // The URL may be the id.
+                if field == Field::Id && name == "url" {
+                    fields.set(Field::Url, &name, value.clone()).map_err(A::Error::custom)?;
+                }
+                fields.set(field, &name, value).map_err(A::Error::custom)?;
             }
             seen.push(name);
         }
-        if fields.id.is_none() {
-            return Err(A::Error::custom(format!("missing field `{}`", self.id)));
+        if !fields.has_name() {
+            return Err(A::Error::custom(format!("missing field `{}`", self.names.id)));
         }
         Ok(fields)
-    }
-}
-
-/// The end of the year 9999 in milliseconds since 1970. A larger number is not in milliseconds; taken as a time it would make the window
-/// forget everything before it.
-const LATEST: i64 = 253_402_300_799_999;
-
-/// Parses a document: a line, or a body. Its place is not known.
-#[cfg(any(test, feature = "serve"))]
-pub(crate) fn parse(line: &[u8]) -> Result<Input, LineError> {
-    Names::default().parse(line)
-}
-
-impl Names {
-    fn parse(&self, line: &[u8]) -> Result<Input, LineError> {
-        // Serde would accept a list of the fields in order.
-        if !line.trim_ascii_start().starts_with(b"{") {
-            return Err(LineError::Form(NO_OBJECT.to_owned()));
-        }
-        let mut deserializer = serde_json::Deserializer::from_slice(line);
-        let fields = self.deserialize(&mut deserializer);
-        let fields = fields.and_then(|fields| deserializer.end().map(|()| fields));
-        let fields = fields.map_err(LineError::Json)?;
-        let Self { text, html, .. } = self;
-        let content = match (fields.text, fields.html) {
-            (Some(text), None) => Content::Text(text),
-            (None, Some(html)) => Content::Html {
-                body: html.into_bytes(),
-                content_type: Some("text/html; charset=utf-8".to_owned()),
-            },
-            (None, None) => {
-                let why = format!("either `{text}` or `{html}` is missing");
-                return Err(LineError::Form(why));
-            }
-            (Some(_), Some(_)) => {
-                let why = format!("there must be either `{text}` or `{html}`, not both");
-                return Err(LineError::Form(why));
-            }
-        };
-        let parse =
-            |text: String| Url::parse(&text).map_err(|source| LineError::Url { text, source });
-        let url = fields.url.map(parse).transpose()?;
-        let id = fields.id.unwrap_or_default();
-        Ok(Input { url, at: fields.time, ..Input::new(id, content) })
     }
 }
 
@@ -296,54 +261,19 @@ fn plain(error: &serde_json::Error) -> String {
     }
 }
 
-/// An id is text; a whole number is taken as text.
-struct Id;
-
-impl<'de> DeserializeSeed<'de> for Id {
-    type Value = String;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<String, D::Error> {
-        match Value::deserialize(deserializer)? {
-            Value::String(text) => Ok(text),
-            Value::Number(number) if !number.is_f64() => Ok(number.to_string()),
-            other => Err(D::Error::custom(format!(
-                "invalid id: {other}, expected a string or a whole number"
-            ))),
-        }
-    }
-}
-
-struct Time;
-
-impl<'de> DeserializeSeed<'de> for Time {
-    type Value = Option<Timestamp>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        let value = Value::deserialize(deserializer)?;
-        let millis = match &value {
-            Value::Null => return Ok(None),
-            Value::String(text) => text.parse().ok().map(jiff::Timestamp::as_millisecond),
-            value => value.as_i64().filter(|millis| *millis <= LATEST),
-        };
-        let expected = "a time (RFC 3339, or whole milliseconds since 1970)";
-        let kind = if value.is_string() { "string" } else { "value" };
-        let invalid = || format!("invalid value: {kind} {value}, expected {expected}");
-        millis.map(|millis| Some(Timestamp(millis))).ok_or_else(|| D::Error::custom(invalid()))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::filter::Payload;
 
     fn read(bytes: &'static [u8], longest: usize) -> Vec<Result<String, String>> {
-        let lines = Lines::new(Box::new(bytes), "in".to_owned(), Names::default(), false);
+        let lines = Lines::new(Box::new(bytes), "in".to_owned(), &Reading::default());
         let lines = Lines { longest, ..lines };
         let shown = |error: InputError| {
             let source = std::error::Error::source(&error).map(ToString::to_string);
             format!("{error}: {}", source.unwrap_or_default())
         };
-        lines.map(|item| item.map(|input| input.id).map_err(shown)).collect()
+        lines.map(|item| item.map(|input| input.name().to_owned()).map_err(shown)).collect()
     }
 
     #[test]
@@ -373,7 +303,7 @@ mod tests {
     in:5: column 14: duplicate field `id`
     in:6: column 8: invalid unicode code point
     in:7: a document must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}
-    in:8: column 9: invalid id: [1], expected a string or a whole number
+    in:8: column 9: `id` must be a string or an integer, not [1]
     "#);
     }
 
@@ -381,9 +311,9 @@ mod tests {
     fn the_time_is_a_date_or_a_number_of_milliseconds() {
         let time = |time: &str| {
             let line = format!(r#"{{"id":"a","html":"","url":null,"time":{time},"more":[{{}}]}}"#);
-            parse(line.as_bytes()).map(|input| {
-                assert!(matches!(input.content, Content::Html { .. }));
-                input.at.map(|at| at.0)
+            parse(line.as_bytes(), Times::default()).map(|input| {
+                assert!(matches!(input.submission.payload, Payload::Html { .. }));
+                input.submission.at.map(|at| at.0)
             })
         };
         assert_eq!(time("1700000000123").unwrap(), Some(1_700_000_000_123));

@@ -13,18 +13,21 @@ use std::{
     hash::{Hash, Hasher},
     io::{self, BufReader, Cursor, Read},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use serde::{Deserialize, Serialize};
-use url::Url;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::page::Timestamp;
+use crate::{
+    filter::{Payload, Submission, Times},
+    page::Id,
+};
 use lines::Lines;
 #[cfg(feature = "serve")]
 pub(crate) use lines::parse as document;
 pub(crate) use lines::{LineError, Names};
-pub(crate) use prepare::{Chunks, Preparation, Prepared, extracted};
+pub(crate) use prepare::{Chunks, Prepared, prepare, prepare_with_text};
 use replay::{Members, Replay};
 use warc::Records;
 pub(crate) use warc::Skipped;
@@ -32,23 +35,14 @@ pub(crate) use warc::Skipped;
 /// The length in bytes of the longest line, HTML file and record that is read.
 pub(crate) const LONGEST: usize = 64 << 20;
 
-/// A document as given by the user.
+/// A document as given by the user. It has a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Input {
-    /// Its `id`, the path of its file, or the URL of its record.
-    pub(crate) id: String,
+    pub(crate) submission: Submission,
     /// Where it was read, for messages: its file, or file and line.
     pub(crate) place: String,
     /// The number of its line or record in the file, from 1.
     pub(crate) line: u64,
-    /// Its URL, if it is known.
-    pub(crate) url: Option<Url>,
-    /// When it arrived, if the input says so.
-    pub(crate) at: Option<Timestamp>,
-    /// Its content.
-    pub(crate) content: Content,
-    /// Whether there was more of the content than its record has.
-    pub(crate) is_cut: bool,
     /// Its line or record, if it may have to be written again.
     pub(crate) raw: Option<Raw>,
 }
@@ -80,20 +74,6 @@ impl Format {
             Self::WarcZstd => "WARC records compressed by zstd",
         }
     }
-}
-
-/// The content of a document.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Content {
-    /// Text without markup.
-    Text(String),
-    /// A page.
-    Html {
-        /// Its bytes.
-        body: Vec<u8>,
-        /// Its `Content-Type`, if the input has one.
-        content_type: Option<String>,
-    },
 }
 
 /// A document that cannot be read.
@@ -144,7 +124,7 @@ pub(crate) enum InputError {
 pub fn count_lines(file: Vec<u8>) -> [usize; 2] {
     let mut counts = [0, 0];
     let file = Box::new(io::Cursor::new(file));
-    for line in lines::Lines::new(file, String::new(), Names::default(), false) {
+    for line in lines::Lines::new(file, String::new(), &Reading::default()) {
         counts[usize::from(line.is_err())] += 1;
     }
     counts
@@ -210,25 +190,26 @@ pub(crate) struct ErrorLine {
 
 impl Input {
     /// A document of which nothing else is known.
-    pub(crate) fn new(id: String, content: Content) -> Self {
-        let place = id.clone();
-        Self { id, place, line: 0, url: None, at: None, content, is_cut: false, raw: None }
+    pub(crate) fn new(id: String, payload: Payload) -> Self {
+        let submission = Submission { id: Id::text(&*id).ok(), ..Submission::new(payload) };
+        Self { submission, place: id, line: 0, raw: None }
+    }
+
+    /// Its id or URL.
+    pub(crate) fn name(&self) -> &str {
+        self.submission.name().unwrap_or(&self.place)
     }
 
     /// Its approximate size in memory, in bytes.
     fn size(&self) -> usize {
-        let content = match &self.content {
-            Content::Text(text) => text.len(),
-            Content::Html { body, .. } => body.len(),
-        };
         let raw = self.raw.as_ref().map_or(0, |raw| raw.bytes.len());
-        size_of::<Self>() + self.id.len() + content + raw
+        size_of::<Self>() + self.name().len() + self.submission.len() + raw
     }
 
     /// A hash of all that a document depends on.
     pub(crate) fn hash(&self) -> u64 {
         let mut hasher = Xxh3::new();
-        (&self.id, &self.url, &self.at, &self.content).hash(&mut hasher);
+        self.submission.hash(&mut hasher);
         hasher.finish()
     }
 }
@@ -244,15 +225,25 @@ const STANDARD_INPUT: &str = "standard input";
 pub(crate) struct Reading {
     /// The fields of lines.
     pub(crate) names: Names,
+    /// Which times are believed.
+    pub(crate) times: Times,
     /// Of a page in a record, at most this many bytes are read.
     pub(crate) max_body: usize,
     /// Whether documents have the bytes of their lines and records. HTML files are then refused.
     pub(crate) keeps: bool,
+    /// Whether all pages below a directory that is named are of one site. Otherwise, their canonical links say it.
+    pub(crate) directories_are_sites: bool,
 }
 
 impl Default for Reading {
     fn default() -> Self {
-        Self { names: Names::default(), max_body: LONGEST, keeps: false }
+        Self {
+            names: Names::default(),
+            times: Times::default(),
+            max_body: LONGEST,
+            keeps: false,
+            directories_are_sites: false,
+        }
     }
 }
 
@@ -262,8 +253,8 @@ impl Default for Reading {
 /// first bytes say: a page, a WARC file, or else JSON lines. Of a directory all HTML files are read, recursively and sorted by name;
 /// symbolic links to directories are not followed.
 pub(crate) struct Documents {
-    /// The paths that are still to be read, the next one last.
-    rest: Vec<PathBuf>,
+    /// The paths that are still to be read, the next one last, and the directory that was named for each.
+    rest: Vec<(PathBuf, Option<Arc<Path>>)>,
     current: Option<Box<dyn Iterator<Item = Result<Input, InputError>> + Send>>,
     reading: Reading,
     skipped: Skipped,
@@ -272,8 +263,8 @@ pub(crate) struct Documents {
 impl Documents {
     /// The documents of these files; of standard input if there are none, and where `-` is named.
     pub(crate) fn new(paths: Vec<PathBuf>, reading: Reading) -> Self {
-        let mut rest = if paths.is_empty() { vec!["-".into()] } else { paths };
-        rest.reverse();
+        let paths = if paths.is_empty() { vec!["-".into()] } else { paths };
+        let rest = paths.into_iter().rev().map(|path| (path, None)).collect();
         Self { rest, current: None, reading, skipped: Skipped::default() }
     }
 
@@ -300,19 +291,28 @@ impl Documents {
     }
 
     /// Opens a file or directory and returns its document if it is a single one.
-    fn open(&mut self, path: &Path) -> Result<Option<Input>, InputError> {
+    fn open(
+        &mut self,
+        path: &Path,
+        within: Option<Arc<Path>>,
+    ) -> Result<Option<Input>, InputError> {
         if path.as_os_str() == "-" {
             return self.open_stream(Box::new(io::stdin()), STANDARD_INPUT.to_owned());
         }
         let metadata = fs::metadata(path).map_err(|source| read_error(path, source))?;
         if metadata.is_dir() {
-            self.rest.extend(list(path).map_err(|source| read_error(path, source))?);
+            let found = list(path).map_err(|source| read_error(path, source))?;
+            let within = within.unwrap_or_else(|| path.into());
+            self.rest.extend(found.into_iter().map(|path| (path, Some(Arc::clone(&within)))));
             return Ok(None);
         }
         let file = File::open(path).map_err(|source| read_error(path, source))?;
         let name = path.display().to_string();
         if is_html(path) {
-            self.page(file, name).map(Some)
+            let mut input = self.page(file, name)?;
+            let site = within.filter(|_| self.reading.directories_are_sites);
+            input.submission.origin = site.map(|site| site.display().to_string());
+            Ok(Some(input))
         } else {
             self.open_stream(Box::new(file), name)
         }
@@ -335,9 +335,8 @@ impl Documents {
             Err(source) => return Err(failed(source)),
         };
         if is_warc {
-            let Reading { max_body, keeps, .. } = self.reading;
             let skipped = self.skipped();
-            self.current = Some(Box::new(Records::new(content, file, max_body, keeps, skipped)));
+            self.current = Some(Box::new(Records::new(content, file, &self.reading, skipped)));
             return Ok(None);
         }
         let start = content.rest();
@@ -351,8 +350,7 @@ impl Documents {
         if is_page {
             return self.page(&mut from, file).map(Some);
         }
-        let Reading { names, keeps, .. } = self.reading.clone();
-        self.current = Some(Box::new(Lines::new(Box::new(from), file, names, keeps)));
+        self.current = Some(Box::new(Lines::new(Box::new(from), file, &self.reading)));
         Ok(None)
     }
 
@@ -368,7 +366,7 @@ impl Documents {
         if body.len() > LONGEST {
             return Err(refused("it is longer than 64 MiB"));
         }
-        Ok(Input::new(file, Content::Html { body, content_type: None }))
+        Ok(Input::new(file, Payload::Html { body, content_type: None }))
     }
 }
 
@@ -381,8 +379,8 @@ impl Iterator for Documents {
                 return Some(item);
             }
             self.current = None;
-            let path = self.rest.pop()?;
-            if let Some(item) = self.open(&path).transpose() {
+            let (path, within) = self.rest.pop()?;
+            if let Some(item) = self.open(&path, within).transpose() {
                 return Some(item);
             }
         }

@@ -9,42 +9,13 @@ use std::{
 };
 
 use serde::Serialize;
-use url::Url;
 
-use super::{Content, Input, InputError, Raw};
+use super::{Input, InputError, Raw};
 use crate::{
-    extract::{Extracted, Extractor, Truncation},
-    filter::{self, Document, Judgement, Key},
-    fingerprint::Digest,
-    page::{NormalUrl, Origin, Page, Timestamp, UrlOptions, language},
+    extract::{Extracted, Truncation},
+    filter::{Document, Judgement, Preparation},
     sink::Decision,
 };
-
-/// Extracts the text of an input. A plain text has no title and no links.
-pub(crate) fn extracted(extractor: &Extractor, input: Input) -> (Extracted, Option<Digest>) {
-    let cut = input.is_cut.then_some(Truncation::Body);
-    let (mut extracted, digest) = match input.content {
-        Content::Text(text) => {
-            let lang = language(&text);
-            (Extracted { text, lang, charset: "UTF-8", ..Extracted::default() }, None)
-        }
-        Content::Html { body, content_type } => {
-            let digest = Digest::of(&body);
-            let page = Page { url: input.url, content_type, body, ..Page::default() };
-            (extractor.extract(&page), Some(digest))
-        }
-    };
-    extracted.truncated = extracted.truncated.or(cut);
-    (extracted, digest)
-}
-
-/// Turns inputs into documents. Threads can share one.
-#[derive(Debug)]
-pub(crate) struct Preparation {
-    extractor: Extractor,
-    pub(crate) documents: filter::Documents,
-    urls: UrlOptions,
-}
 
 /// A document that is ready to be judged.
 #[derive(Debug)]
@@ -62,41 +33,20 @@ pub(crate) struct Prepared {
     pub(crate) truncated: Option<Truncation>,
 }
 
-impl Preparation {
-    pub(crate) fn new(
-        extractor: Extractor,
-        urls: UrlOptions,
-        documents: filter::Documents,
-    ) -> Self {
-        Self { extractor, documents, urls }
-    }
+/// The document of an input.
+pub(crate) fn prepare(preparation: &Preparation, input: Input) -> Prepared {
+    prepare_with_text(preparation, input).0
+}
 
-    pub(crate) fn prepare(&self, input: Input) -> Prepared {
-        self.prepare_with_text(input).0
-    }
-
-    /// Also returns what was extracted.
-    pub(crate) fn prepare_with_text(&self, mut input: Input) -> (Prepared, Extracted) {
-        let hash = input.hash();
-        let (id, place) = (std::mem::take(&mut input.id), std::mem::take(&mut input.place));
-        let (line, raw) = (input.line, input.raw.take());
-        let (url, at) = (input.url.clone(), input.at.unwrap_or_else(Timestamp::now));
-        let normal = url.as_ref().and_then(|url| NormalUrl::new(url, &self.urls).ok());
-        let key = normal.as_ref().map(NormalUrl::as_str).or(url.as_ref().map(Url::as_str));
-        let key = Key::of(key.unwrap_or(&id));
-        let (extracted, body) = extracted(&self.extractor, input);
-        let origin = match &url {
-            Some(url) => Origin::of(url),
-            // A saved page has no URL, but it may name its own.
-            None => {
-                Origin::named(&id).or_else(|| extracted.canonical.as_ref().and_then(Origin::of))
-            }
-        };
-        let document = self.documents.extracted(&id, origin.as_ref(), &extracted, body);
-        let document = document.with_key(key).with_time(at);
-        let (url, truncated) = (url.map(String::from), extracted.truncated);
-        (Prepared { place, hash, line, raw, url, document, truncated }, extracted)
-    }
+/// Also returns what was extracted.
+pub(crate) fn prepare_with_text(preparation: &Preparation, input: Input) -> (Prepared, Extracted) {
+    let hash = input.hash();
+    let Input { submission, place, line, raw } = input;
+    let url = submission.url.as_ref().map(ToString::to_string);
+    // An input has a name, so its number does not matter.
+    let (document, extracted) = preparation.prepare(submission, line);
+    let truncated = extracted.truncated;
+    (Prepared { place, hash, line, raw, url, document, truncated }, extracted)
 }
 
 /// A decision, whether it is about the whole document, and where the match is.

@@ -13,12 +13,13 @@ use flate2::{Compression, write::GzEncoder};
 use url::Url;
 
 use super::{
-    Content, Format, Input, InputError, LONGEST, Raw,
+    Format, Input, InputError, LONGEST, Raw, Reading,
     replay::{Coding, Members, Replay},
 };
 use crate::{
     crawl::fetch::{self, Archived, Extent},
-    page::Timestamp,
+    filter::{Payload, Submission, Value},
+    page::{Id, Timestamp},
 };
 
 /// How a record begins.
@@ -37,8 +38,7 @@ pub(super) struct Records {
     number: u64,
     /// Where it is.
     offset: (u64, u64),
-    max_body: usize,
-    keeps: bool,
+    reading: Reading,
     skipped: Skipped,
     is_over: bool,
 }
@@ -77,11 +77,11 @@ impl Records {
     pub(super) fn new(
         from: Replay<Members>,
         file: String,
-        max_body: usize,
-        keeps: bool,
+        reading: &Reading,
         skipped: Skipped,
     ) -> Self {
-        Self { from, file, number: 0, offset: (0, 0), max_body, keeps, skipped, is_over: false }
+        let reading = reading.clone();
+        Self { from, file, number: 0, offset: (0, 0), reading, skipped, is_over: false }
     }
 
     /// The next record that is a document, `None` at the end.
@@ -199,11 +199,11 @@ impl Records {
         let named = &*header.content_type;
         let (content, is_cut) = match &*header.kind {
             "conversion" if named.starts_with("text/plain") => {
-                (Content::Text(String::from_utf8_lossy(block).into_owned()), false)
+                (Payload::Text(String::from_utf8_lossy(block).into_owned()), false)
             }
             "resource" if fetch::is_html(Some(named), block) => {
                 let content_type = Some(named.to_owned());
-                (Content::Html { body: block.to_vec(), content_type }, false)
+                (Payload::Html { body: block.to_vec(), content_type }, false)
             }
             "response" if !named.starts_with("application/http") => {
                 self.pass("responses that are not HTTP");
@@ -221,20 +221,22 @@ impl Records {
         if header.uri.is_empty() {
             return Err(Damage::Content("WARC-Target-URI is missing".to_owned()));
         }
-        Ok(Some(Input {
-            id: header.uri.clone(),
-            place: self.place(),
-            line: self.number,
+        let at = header.date.map(|date| self.reading.times.read("WARC-Date", &Value::Time(date)));
+        let at = at.transpose().map_err(|error| Damage::Content(error.to_string()))?;
+        let is_cut = is_cut || header.is_truncated;
+        let submission = Submission {
+            id: Id::text(&*header.uri).ok(),
             url: Url::parse(&header.uri).ok(),
-            at: header.date,
-            content,
-            is_cut: is_cut || header.is_truncated,
-            raw: self.keeps.then(|| self.raw()),
-        }))
+            at,
+            is_cut,
+            ..Submission::new(content)
+        };
+        let raw = self.reading.keeps.then(|| self.raw());
+        Ok(Some(Input { submission, place: self.place(), line: self.number, raw }))
     }
 
     /// The page of a response, and whether it was cut.
-    fn response(&self, block: &[u8]) -> Result<Option<(Content, bool)>, Damage> {
+    fn response(&self, block: &[u8]) -> Result<Option<(Payload, bool)>, Damage> {
         let Some(found) = Archived::parse(block) else {
             return Err(Damage::Content("the block has no HTTP response".to_owned()));
         };
@@ -245,12 +247,12 @@ impl Records {
         // What its type says need not be decoded.
         let may_be_html = found.content_type.is_none()
             || fetch::is_html(found.content_type.as_deref(), b"<html>");
-        let decoded = may_be_html.then(|| found.body(self.max_body)).transpose();
+        let decoded = may_be_html.then(|| found.body(self.reading.max_body)).transpose();
         let decoded = decoded.map_err(|error| Damage::Content(explained(&error)))?;
         match decoded {
             Some((body, extent)) if fetch::is_html(found.content_type.as_deref(), &body) => {
                 let content_type = found.content_type;
-                Ok(Some((Content::Html { body, content_type }, extent == Extent::Cut)))
+                Ok(Some((Payload::Html { body, content_type }, extent == Extent::Cut)))
             }
             _ => {
                 self.pass("responses that are not HTML");

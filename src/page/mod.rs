@@ -2,6 +2,8 @@
 //!
 //! The lowest module: it imports no other one and does no I/O.
 
+#[cfg(feature = "html")]
+pub(crate) mod id;
 pub(crate) mod language;
 #[cfg(feature = "html")]
 mod normal_url;
@@ -18,6 +20,8 @@ use std::{
 use bytesize::{ByteSize, GIB, KIB, MIB};
 use serde::{Deserialize, Serialize, Serializer};
 
+#[cfg(feature = "html")]
+pub use id::{GivenId, Id, IdError};
 pub use language::{Lang, language};
 #[cfg(feature = "crawl")]
 pub(crate) use normal_url::normalise;

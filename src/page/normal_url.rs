@@ -303,6 +303,12 @@ impl Origin {
         Self::of(&Url::parse(url).ok()?)
     }
 
+    /// What stands for an origin where there is no host: a directory of saved pages, for instance.
+    #[must_use]
+    pub(crate) fn of_name(name: String) -> Self {
+        Self(name.into())
+    }
+
     /// The origin as a string.
     #[must_use]
     pub fn as_str(&self) -> &str {

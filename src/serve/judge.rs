@@ -14,11 +14,12 @@ use serde_json::value::{RawValue, to_raw_value};
 use tokio::sync::{mpsc, oneshot, watch};
 use utoipa::ToSchema;
 
+use super::schema::Decided;
 use crate::{
-    filter::{Comparison, Filter, Kind, Options, Template, WindowOptions, compare},
+    filter::{Comparison, Filter, Identity, Kind, Options, Template, WindowOptions, compare},
     fingerprint::{HashSeed, Signature, similarity},
     input::Prepared,
-    page::DocId,
+    page::{self, DocId},
     sink::Decision,
     state::{DurableFilter, Restored, State, StateError},
 };
@@ -124,7 +125,7 @@ fn work(mut filter: DurableFilter, mut tasks: mpsc::Receiver<Task>) -> Result<()
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Explanation {
     /// How the second is judged after the first, in a window with nothing else.
-    #[schema(value_type = Object)]
+    #[schema(value_type = Decided)]
     decision: Box<RawValue>,
     /// Number of differing bits of the 64 of the fingerprint.
     distance: u32,
@@ -159,7 +160,7 @@ pub(super) struct Held {
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Lookup {
     /// How the document would be judged.
-    #[schema(value_type = Object)]
+    #[schema(value_type = Decided)]
     decision: Box<RawValue>,
     /// The documents that it was compared with.
     compared: usize,
@@ -169,6 +170,7 @@ pub(super) struct Lookup {
 
 #[derive(Debug, Serialize, ToSchema)]
 struct Near {
+    #[serde(serialize_with = "page::id::serialize")]
     id: String,
     /// Number of differing bits of the 64 of the fingerprint.
     distance: u32,
@@ -181,7 +183,7 @@ struct Near {
 /// Compares two documents. None if they are not two, or the options cannot be used.
 pub(super) fn explain(pair: &[Prepared], options: &Options) -> Option<Explanation> {
     let [a, b] = pair else { return None };
-    let window = WindowOptions { entries: 2.try_into().ok()?, age: None };
+    let window = WindowOptions { entries: 2.try_into().ok()?, age: None, future: false };
     let recipe = a.document.recipe;
     let mut filter = Filter::of_recipe(&Options { window, ..options.clone() }, recipe).ok()?;
     filter.judge(&a.document).ok()?;
@@ -257,8 +259,12 @@ fn nearest(filter: &DurableFilter, signature: Signature, limit: usize) -> Vec<(D
     sorted.map(|(of_signature, id, distance)| (id, distance, of_signature)).collect()
 }
 
-/// The documents of this id that the file holds, beside the thread that owns the filter: this reads the whole table.
-pub(super) async fn named(state: PathBuf, id: String) -> Result<Vec<Held>, StateError> {
+/// The documents that the file holds of the first of these identities that it knows, beside the thread that owns the filter: this reads the whole
+/// table.
+pub(super) async fn named(
+    state: PathBuf,
+    identities: Vec<Identity>,
+) -> Result<Vec<Held>, StateError> {
     let (found, finding) = oneshot::channel();
     let find = move || {
         let state = State::read(&state)?;
@@ -273,7 +279,13 @@ pub(super) async fn named(state: PathBuf, id: String) -> Result<Vec<Held>, State
             let decision = serde_json::to_string(&decision).expect("a decision is JSON");
             Ok(Held { number, is_unique: matched.is_none(), decision })
         };
-        state.documents_named(&id)?.into_iter().map(held).collect()
+        for identity in identities {
+            let found = state.documents_of(&identity)?;
+            if !found.is_empty() {
+                return found.into_iter().map(held).collect();
+            }
+        }
+        Ok(Vec::new())
     };
     // The request may be gone.
     rayon::spawn(move || drop(found.send(find())));

@@ -65,9 +65,39 @@ impl Metrics {
         Self { registry, judged, requests, seconds, queued, window }
     }
 
+    /// In the older format of Prometheus, where a counter has its full name, and there are no units and no end.
+    pub(super) fn plain_text(&self) -> String {
+        plain(&self.text())
+    }
+
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
         encode(&mut text, &self.registry).expect("a string takes all");
         text
     }
+}
+
+fn plain(text: &str) -> String {
+    let counter = |line: &str| {
+        let name = line.strip_prefix("# TYPE ")?.strip_suffix(" counter")?;
+        Some(name.to_owned())
+    };
+    let counters: Vec<_> = text.lines().filter_map(counter).collect();
+    let plain = |line: &str| {
+        let mut words = line.splitn(4, ' ');
+        let named = match (words.next(), words.next(), words.next()) {
+            (Some("#"), Some("UNIT" | "EOF"), _) => return None,
+            (Some("#"), Some(what), Some(name)) => {
+                counters.iter().find(|it| *it == name).map(|name| (what, name))
+            }
+            _ => None,
+        };
+        Some(match named {
+            Some((what, name)) => {
+                format!("# {what} {name}_total {}\n", words.next().unwrap_or_default())
+            }
+            None => format!("{line}\n"),
+        })
+    };
+    text.lines().filter_map(plain).collect()
 }

@@ -12,10 +12,19 @@
 
 mod body;
 mod judge;
+mod lines;
 mod metrics;
 mod routes;
+mod schema;
+mod stalled;
 
-use std::{io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    io,
+    net::SocketAddr,
+    path::PathBuf,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use axum::Router;
 use hyper_util::{
@@ -30,17 +39,17 @@ use tokio::{
     task::JoinSet,
     time::{sleep, timeout},
 };
-use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    filter,
+    filter::{self, Preparation, Times},
     fingerprint::HashSeed,
-    input::{Input, Preparation, Prepared},
+    input::{Input, Prepared, prepare},
     state::{DurableFilter, StateError},
 };
 use judge::{Gone, Judge, Phase};
 use metrics::{Metrics, OfVerdict};
+use stalled::Watched;
 
 /// How the service is run.
 #[derive(Clone, Debug)]
@@ -69,39 +78,47 @@ struct Service {
     /// A permit for each document of the queue.
     room: Arc<Semaphore>,
     metrics: Metrics,
+    /// The bodies of lines that are being answered.
+    streams: Arc<Mutex<JoinSet<()>>>,
     stopping: CancellationToken,
 }
 
 /// Why the service has ended before it was asked to.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ServeError {
-    #[error("cannot listen on {address}")]
-    Listen { address: SocketAddr, source: io::Error },
+    #[error("cannot listen on {}", shown(addresses))]
+    Listen { addresses: Vec<SocketAddr>, source: io::Error },
     #[error("cannot use the state")]
     State(#[from] StateError),
 }
 
-/// Serves until `stopping` is cancelled. `prepare` makes what turns inputs into documents; `listening` gets the address
+fn shown(addresses: &[SocketAddr]) -> String {
+    addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ")
+}
+
+/// Serves on the first of these addresses that is free until `stopping` is cancelled. `prepare` makes what turns inputs into documents; `listening` gets the address
 /// once the state is open.
 pub(crate) async fn run(
-    address: SocketAddr,
+    addresses: Vec<SocketAddr>,
     options: Options,
     prepare: impl FnOnce(filter::Documents) -> Preparation,
     listening: impl FnOnce(SocketAddr),
     stopping: CancellationToken,
 ) -> Result<(), ServeError> {
-    let failed = |source| ServeError::Listen { address, source };
-    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let failed = |source| ServeError::Listen { addresses: addresses.clone(), source };
+    let listener = TcpListener::bind(&*addresses).await.map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;
     let recipe = options.filter.recipe(options.filter.hash_seed.seed().unwrap_or(HashSeed::PUBLIC));
     let documents = filter::Documents::new(recipe, options.filter.compares_content());
     let (judge, ended) = Judge::start(options.state.clone(), options.filter.clone());
     let mut phase = judge.phase.clone();
+    let streams = Arc::<Mutex<JoinSet<()>>>::default();
     let service = Service {
         preparation: Arc::new(prepare(documents)),
         judge,
         room: Arc::new(Semaphore::new(options.queue)),
         metrics: Metrics::new(),
+        streams: Arc::clone(&streams),
         stopping: stopping.clone(),
         options,
     };
@@ -109,6 +126,7 @@ pub(crate) async fn run(
     let router = routes::router(Arc::new(service));
     let serving = async {
         accept(listener, router, most, &stopping).await;
+        streams.lock().expect("no thread panics while it holds the lock").abort_all();
     };
     // The judge ends by itself only if the state fails; otherwise when the last request is gone.
     let judging = async {
@@ -127,6 +145,11 @@ pub(crate) async fn run(
 }
 
 impl Service {
+    /// Which times of documents are believed.
+    fn times(&self) -> Times {
+        self.options.filter.window.times()
+    }
+
     /// Takes room in the queue for documents.
     fn room(&self, documents: usize) -> Option<OwnedSemaphorePermit> {
         let documents = u32::try_from(documents).ok()?;
@@ -138,7 +161,7 @@ impl Service {
         let (prepared, preparing) = oneshot::channel();
         let preparation = Arc::clone(&self.preparation);
         rayon::spawn(move || {
-            let all = inputs.into_par_iter().map(|input| preparation.prepare(input));
+            let all = inputs.into_par_iter().map(|input| prepare(&preparation, input));
             // The request may be gone.
             drop(prepared.send(all.collect()));
         });
@@ -204,7 +227,7 @@ fn judge(
 
 /// How long the head of a request may take, and the pause before it on a connection that was used.
 const HEAD: Duration = Duration::from_secs(30);
-/// How long a client may read nothing of its answer.
+/// How long a client may neither read its answer nor send anything.
 const STALLED: Duration = Duration::from_secs(30);
 /// How long open requests may take after the service was asked to stop.
 const STOP: Duration = Duration::from_secs(8);
@@ -258,12 +281,11 @@ fn serve(
     if let Err(error) = no_delay {
         tracing::debug!(%error, "cannot set TCP_NODELAY");
     }
-    let mut stream = TimeoutStream::new(stream);
-    stream.set_write_timeout(Some(STALLED));
+    let stream = Watched::new(stream, STALLED);
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD)
-        .serve_connection(TokioIo::new(Box::pin(stream)), TowerToHyperService::new(router));
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
     let watched = ending.watch(connection);
     async move {
         let _place = place;

@@ -1,53 +1,52 @@
-//! What each route does, and its description (`OpenAPI`).
+//! What each route does.
 
-use std::{sync::Arc, time::Instant};
+use std::{borrow::Cow, sync::Arc, time::Instant};
 
 use axum::{
     Json, Router,
     body::Body,
     extract::{MatchedPath, Path, Query, Request, State, rejection::QueryRejection},
-    http::{HeaderMap, StatusCode, header},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
     middleware::{self, Next},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use serde_json::value::RawValue;
-use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::{catch_panic::CatchPanicLayer, decompression::RequestDecompressionLayer};
 use utoipa::{IntoParams, OpenApi, ToSchema};
 
 use super::{
     Service,
     body::{self, Documents, Problem, Said},
     judge::{self, Explanation, Lookup, Phase},
+    lines,
     metrics::{OfRequest, OfRoute},
+    schema::{self, Decided, DecidedOrWrong, OneOrMany, OneOrManyDecided, Submitted, Token},
 };
+use crate::{filter::Identity, input::document as read_document};
 
 type Shared = State<Arc<Service>>;
 type Asked<T> = Result<Query<T>, QueryRejection>;
 
-/// A document to be judged. It has either `text` or `html`.
-#[derive(Debug, ToSchema)]
-#[expect(dead_code, reason = "it describes what `input::document` reads")]
-struct Submitted {
-    /// What the document is called. A later one with the same id (or URL) is a version of it, not its duplicate. A number is taken as text.
-    id: String,
-    /// Text without markup.
-    text: Option<String>,
-    /// A page.
-    html: Option<String>,
-    /// The page's URL: links and templates are those of its site.
-    url: Option<String>,
-    /// When it arrived: RFC 3339, or milliseconds since 1970. Default: now.
-    time: Option<String>,
-}
-
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-struct Judging {
-    /// 1: only find how the documents would be judged, each by itself; remember nothing.
-    #[serde(default)]
-    dry: u8,
+#[into_params(parameter_in = Query)]
+pub(super) struct Judging {
+    /// Only find how the documents would be judged, each by itself; remember nothing.
+    #[serde(default, deserialize_with = "flag")]
+    #[param(value_type = bool, required = false)]
+    dry: bool,
+}
+
+/// `1` or `true`; `0` or `false`.
+fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    let text = Cow::<'de, str>::deserialize(deserializer)?;
+    match &*text {
+        "1" | "true" | "True" => Ok(true),
+        "0" | "false" | "False" | "" => Ok(false),
+        other => Err(D::Error::custom(format!("{other:?} is neither true nor false"))),
+    }
 }
 
 #[derive(OpenApi)]
@@ -56,7 +55,12 @@ struct Judging {
         title = "pagesieve",
         description = "A streaming filter for near-duplicate texts and pages."
     ),
-    paths(judge, judge_lines, explain, lookup, document, remove, stats, livez, readyz, metrics)
+    paths(
+        judge, judge_lines, explain, lookup, document, remove, stats,
+        livez, readyz, metrics
+    ),
+    modifiers(&Token),
+    security((), ("token" = []))
 )]
 struct Description;
 
@@ -86,6 +90,8 @@ pub(super) fn router(service: Arc<Service>) -> Router {
             )
         })
         .layer(CatchPanicLayer::new())
+        .layer(RequestDecompressionLayer::new())
+        .layer(middleware::from_fn(decodable))
         .layer(middleware::from_fn_with_state(Arc::clone(&service), admitted))
         .layer(middleware::from_fn_with_state(Arc::clone(&service), counted))
         .with_state(service)
@@ -102,14 +108,38 @@ async fn admitted(
         return Ok(next.run(request).await);
     };
     let given = request.headers().get(header::AUTHORIZATION);
-    let given =
-        given.and_then(|given| given.as_bytes().strip_prefix(b"Bearer ")).unwrap_or_default();
+    let given = given.and_then(|given| bearer(given.as_bytes())).unwrap_or_default();
     // Hashes are compared in constant time.
     if blake3::hash(given) == blake3::hash(token.as_bytes()) {
         return Ok(next.run(request).await);
     }
     let error = "send the service's token: `Authorization: Bearer TOKEN`";
     Err(Problem::new(StatusCode::UNAUTHORIZED, error))
+}
+
+/// The token of an `Authorization` header. The name of the scheme is written in any case (RFC 9110).
+fn bearer(header: &[u8]) -> Option<&[u8]> {
+    let (scheme, token) = header.split_at_checked("Bearer ".len())?;
+    scheme.eq_ignore_ascii_case(b"Bearer ").then(|| token.trim_ascii())
+}
+
+/// Refuses a body in a coding that the next layer does not decode.
+async fn decodable(request: Request, next: Next) -> Result<Response, Problem> {
+    let coding = request.headers().get(header::CONTENT_ENCODING);
+    let is_known = |coding: &HeaderValue| {
+        ["identity", "gzip", "zstd"]
+            .iter()
+            .any(|it| coding.as_bytes().eq_ignore_ascii_case(it.as_bytes()))
+    };
+    match coding.filter(|coding| !is_known(coding)) {
+        None => Ok(next.run(request).await),
+        Some(coding) => {
+            let error = format!(
+                "Content-Encoding {coding:?} is not read: send the body as it is, or compressed by gzip or zstd"
+            );
+            Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, error))
+        }
+    }
 }
 
 /// Counts the request and measures its time.
@@ -155,25 +185,28 @@ fn readiness(service: &Service) -> Result<(), Problem> {
 /// Judge a document, or an array of them
 ///
 /// Each is judged and remembered. An array is answered by an array of decisions in its order; they are durable when they are sent.
-#[utoipa::path(post, path = "/v1/judge", params(Judging), request_body = Submitted, responses(
-    (status = 200, description = "The decision, or an array of them: the same as a line of `pagesieve filter`"),
+#[utoipa::path(post, path = "/v1/judge", params(Judging), request_body = OneOrMany, responses(
+    (status = 200, description = "The decision, or an array of them: the same as a line of `pagesieve filter`", body = OneOrManyDecided),
+    (status = 401, description = "The token is missing or wrong", body = Said),
+    (status = 415, description = "The body is in a coding that is not read", body = Said),
     (status = 400, description = "The query is not what it must be", body = Said),
     (status = 413, description = "The body is too long, or has too many documents", body = Said),
     (status = 422, description = "A document is not what it must be; nothing was judged", body = Said),
     (status = 429, description = "The queue is full; nothing was judged", body = Said),
     (status = 503, description = "The window is being restored, or the service is stopping", body = Said),
 ))]
-async fn judge(
+pub(super) async fn judge(
     State(service): Shared,
     judging: Asked<Judging>,
     body: Body,
 ) -> Result<Response, Problem> {
     let Query(judging) = judging?;
     let bytes = body::read(body, service.options.max_body).await?;
-    let Documents { inputs, is_array } = Documents::parse(&bytes, service.options.max_batch)?;
+    let Documents { inputs, is_array } =
+        Documents::parse(&bytes, service.options.max_batch, service.times())?;
     drop(bytes);
     let room = service.room(inputs.len()).ok_or_else(Problem::busy)?;
-    let decisions = service.judge_in(room, inputs, judging.dry != 0).await?;
+    let decisions = service.judge_in(room, inputs, judging.dry).await?;
     let text = if is_array { format!("[{}]", decisions.join(",")) } else { decisions.concat() };
     Ok(json(text))
 }
@@ -183,8 +216,14 @@ async fn judge(
 /// The body has a document a line; the answer has a decision a line, in the same order, as soon as it is durable. A line that is no document
 /// is answered by a line with `error`, and the next ones are judged. Both may stay open as long as there is something to judge.
 #[utoipa::path(post, path = "/v1/judge.ndjson", params(Judging), request_body(content = Submitted, content_type = "application/x-ndjson"),
-    responses((status = 200, description = "A decision, or `{\"error\", \"line\"}`, for each line", content_type = "application/x-ndjson")))]
-async fn judge_lines(
+    responses(
+        (status = 200, description = "A decision, or what is wrong, for each line", body = DecidedOrWrong, content_type = "application/x-ndjson"),
+        (status = 400, description = "The query is not what it must be", body = Said),
+        (status = 401, description = "The token is missing or wrong", body = Said),
+        (status = 415, description = "The body is in a coding that is not read", body = Said),
+        (status = 503, description = "The window is being restored, or the service is stopping", body = Said),
+    ))]
+pub(super) async fn judge_lines(
     State(service): Shared,
     judging: Asked<Judging>,
     head: HeaderMap,
@@ -192,35 +231,38 @@ async fn judge_lines(
 ) -> Result<Response, Problem> {
     let Query(judging) = judging?;
     let waits = head.contains_key(header::EXPECT);
-    let answers = body::answers(service, body, judging.dry != 0, waits).await;
+    let answers = lines::answers(service, body, judging.dry, waits).await;
     Ok(([(header::CONTENT_TYPE, "application/x-ndjson")], answers).into_response())
 }
 
 /// Two documents to be compared.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Pair<'a> {
     /// A document as for `/v1/judge`.
     #[serde(borrow)]
-    #[schema(value_type = Submitted)]
     a: &'a RawValue,
     /// The one that comes after it.
     #[serde(borrow)]
-    #[schema(value_type = Submitted)]
     b: &'a RawValue,
 }
 
 /// Compare two documents
 ///
 /// Says how the second would be judged after the first, by the service's options, and in how much the two differ. Nothing is remembered.
-#[utoipa::path(post, path = "/v1/explain", request_body = Pair, responses(
-    (status = 200, body = Explanation),
+#[utoipa::path(post, path = "/v1/explain", request_body = schema::Pair, responses(
+    (status = 200, description = "How they compare", body = Explanation),
+    (status = 401, description = "The token is missing or wrong", body = Said),
+    (status = 415, description = "The body is in a coding that is not read", body = Said),
     (status = 413, description = "The body is too long", body = Said),
     (status = 422, description = "A document is not what it must be", body = Said),
     (status = 429, description = "The queue is full", body = Said),
     (status = 503, description = "The window is being restored, or the service is stopping", body = Said),
 ))]
-async fn explain(State(service): Shared, body: Body) -> Result<Json<Explanation>, Problem> {
+pub(super) async fn explain(
+    State(service): Shared,
+    body: Body,
+) -> Result<Json<Explanation>, Problem> {
     let bytes = body::read(body, service.options.max_body).await?;
     let pair: Pair<'_> = serde_json::from_slice(&bytes).map_err(|error| {
         Problem::document(
@@ -229,7 +271,7 @@ async fn explain(State(service): Shared, body: Body) -> Result<Json<Explanation>
         )
     })?;
     let parse = |place, text: &RawValue| {
-        let document = crate::input::document(text.get().as_bytes());
+        let document = read_document(text.get().as_bytes(), service.times());
         document.map_err(|error| Problem::document(error.to_string(), Some(place)))
     };
     let inputs = vec![parse(0, pair.a)?, parse(1, pair.b)?];
@@ -241,8 +283,10 @@ async fn explain(State(service): Shared, body: Body) -> Result<Json<Explanation>
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-struct Looking {
-    /// How many documents to list, at most 1000. Default: 10.
+#[into_params(parameter_in = Query)]
+pub(super) struct Looking {
+    /// How many documents to list, at most 1000.
+    #[param(default = 10, maximum = 1000)]
     limit: Option<usize>,
 }
 
@@ -251,21 +295,23 @@ struct Looking {
 /// Lists the unique documents of the window whose signatures differ least, and how the document would be judged. Compares it with all of
 /// the window. Nothing is remembered.
 #[utoipa::path(post, path = "/v1/lookup", params(Looking), request_body = Submitted, responses(
-    (status = 200, body = Lookup),
+    (status = 200, description = "The nearest documents", body = Lookup),
+    (status = 401, description = "The token is missing or wrong", body = Said),
+    (status = 415, description = "The body is in a coding that is not read", body = Said),
     (status = 400, description = "The query is not what it must be", body = Said),
     (status = 413, description = "The body is too long", body = Said),
     (status = 422, description = "The document is not what it must be", body = Said),
     (status = 429, description = "The queue is full", body = Said),
     (status = 503, description = "The window is being restored, or the service is stopping", body = Said),
 ))]
-async fn lookup(
+pub(super) async fn lookup(
     State(service): Shared,
     looking: Asked<Looking>,
     body: Body,
 ) -> Result<Response, Problem> {
     let Query(looking) = looking?;
     let bytes = body::read(body, service.options.max_body).await?;
-    let input = crate::input::document(&bytes)
+    let input = read_document(&bytes, service.times())
         .map_err(|error| Problem::document(error.to_string(), None))?;
     let room = service.room(1).ok_or_else(Problem::busy)?;
     let mut prepared = service.prepare(vec![input]).await;
@@ -280,16 +326,33 @@ async fn lookup(
 
 /// A document of the window
 #[utoipa::path(get, path = "/v1/documents/{id}", params(("id" = String, Path, description = "The document's id")),
-    responses((status = 200, description = "Its decision"), (status = 404, body = Said)))]
-async fn document(State(service): Shared, Path(id): Path<String>) -> Result<Response, Problem> {
+    responses(
+        (status = 200, description = "Its decision", body = Decided),
+        (status = 401, description = "The token is missing or wrong", body = Said),
+        (status = 404, description = "There is no such document", body = Said),
+        (status = 503, description = "The state cannot be read, or the window is being restored", body = Said),
+    ))]
+pub(super) async fn document(
+    State(service): Shared,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
     let latest = held(&service, &id).await?.pop();
     latest.map(|latest| json(latest.decision)).ok_or_else(|| unknown(&id))
 }
 
 /// Remove a unique document: from now on nothing repeats it
 #[utoipa::path(delete, path = "/v1/documents/{id}", params(("id" = String, Path, description = "The document's id")),
-    responses((status = 204, description = "It is removed, and all its versions"), (status = 404, body = Said), (status = 409, description = "It is a duplicate", body = Said)))]
-async fn remove(State(service): Shared, Path(id): Path<String>) -> Result<StatusCode, Problem> {
+    responses(
+        (status = 204, description = "It is removed, and all its versions"),
+        (status = 401, description = "The token is missing or wrong", body = Said),
+        (status = 404, description = "There is no such document", body = Said),
+        (status = 409, description = "It is a duplicate", body = Said),
+        (status = 503, description = "The state cannot be read, or the window is being restored", body = Said),
+    ))]
+pub(super) async fn remove(
+    State(service): Shared,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
     let all = held(&service, &id).await?;
     if all.is_empty() {
         return Err(unknown(&id));
@@ -309,7 +372,11 @@ async fn remove(State(service): Shared, Path(id): Path<String>) -> Result<Status
 }
 
 async fn held(service: &Service, id: &str) -> Result<Vec<judge::Held>, Problem> {
-    let found = judge::named(service.options.state.clone(), id.to_owned()).await;
+    let found = judge::named(
+        service.options.state.clone(),
+        Identity::printed_as(id, service.preparation.urls()),
+    )
+    .await;
     found.map_err(|error| Problem::not_ready(format!("cannot read the state: {error}")))
 }
 
@@ -319,7 +386,7 @@ fn unknown(id: &str) -> Problem {
 
 /// What the filter holds.
 #[derive(Debug, Serialize, ToSchema)]
-struct Stats {
+pub(super) struct Stats {
     /// Unique documents in the window.
     documents: usize,
     /// The most that it can hold.
@@ -333,8 +400,12 @@ struct Stats {
 }
 
 /// What the filter holds
-#[utoipa::path(get, path = "/v1/stats", responses((status = 200, body = Stats)))]
-async fn stats(State(service): Shared) -> Result<Json<Stats>, Problem> {
+#[utoipa::path(get, path = "/v1/stats", responses(
+    (status = 200, description = "Counts", body = Stats),
+    (status = 401, description = "The token is missing or wrong", body = Said),
+    (status = 503, description = "The window is being restored, or the service is stopping", body = Said),
+))]
+pub(super) async fn stats(State(service): Shared) -> Result<Json<Stats>, Problem> {
     let asked = service.judge.ask(|filter| Ok((filter.len(), filter.judged())));
     let (documents, judged) = asked.await?;
     Ok(Json(Stats {
@@ -347,22 +418,44 @@ async fn stats(State(service): Shared) -> Result<Json<Stats>, Problem> {
 }
 
 /// Whether the process lives
-#[utoipa::path(get, path = "/livez", responses((status = 200)))]
-async fn livez() -> &'static str {
+#[utoipa::path(get, path = "/livez", security(()), responses((status = 200, description = "It lives", body = String, content_type = "text/plain")))]
+pub(super) async fn livez() -> &'static str {
     "ok\n"
 }
 
 /// Whether documents can be judged
-#[utoipa::path(get, path = "/readyz", responses((status = 200), (status = 503, body = Said)))]
-async fn readyz(State(service): Shared) -> Result<&'static str, Problem> {
+#[utoipa::path(get, path = "/readyz", security(()), responses(
+    (status = 200, description = "Documents can be judged", body = String, content_type = "text/plain"),
+    (status = 503, description = "The window is being restored, or the service is stopping", body = Said),
+))]
+pub(super) async fn readyz(State(service): Shared) -> Result<&'static str, Problem> {
     readiness(&service).map(|()| "ok\n")
 }
 
 /// Metrics for Prometheus
-#[utoipa::path(get, path = "/metrics", responses((status = 200, content_type = "application/openmetrics-text")))]
-async fn metrics(State(service): Shared) -> Response {
-    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    ([(header::CONTENT_TYPE, kind)], service.metrics.text()).into_response()
+///
+/// In the format OpenMetrics, or in the older format of Prometheus if `Accept` has only that.
+#[utoipa::path(get, path = "/metrics", responses(
+    (status = 200, description = "Counts", content(
+        (String = "text/plain"),
+        (String = "application/openmetrics-text"),
+    )),
+    (status = 401, description = "The token is missing or wrong", body = Said),
+))]
+pub(super) async fn metrics(State(service): Shared, head: HeaderMap) -> Response {
+    let mut accepted = head.get_all(header::ACCEPT).into_iter().filter_map(|it| it.to_str().ok());
+    let is_open = |it: &str| {
+        ["application/openmetrics-text", "application/*", "*/*"]
+            .iter()
+            .any(|open| it.contains(open))
+    };
+    let is_open = !head.contains_key(header::ACCEPT) || accepted.any(is_open);
+    let (kind, text) = if is_open {
+        ("application/openmetrics-text; version=1.0.0; charset=utf-8", service.metrics.text())
+    } else {
+        ("text/plain; version=0.0.4; charset=utf-8", service.metrics.plain_text())
+    };
+    ([(header::CONTENT_TYPE, kind)], text).into_response()
 }
 
 /// A response with this JSON.

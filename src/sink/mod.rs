@@ -314,7 +314,7 @@ impl From<Verdict> for VerdictName {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MatchFields<'a> {
     /// Its id.
-    #[serde(borrow)]
+    #[serde(borrow, serialize_with = "crate::page::id::serialize")]
     pub id: Cow<'a, str>,
     /// Number of differing bits of the 64 of the fingerprint.
     pub distance: u32,
@@ -329,7 +329,7 @@ pub struct MatchFields<'a> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decision<'a> {
     /// The caller's id, or the normal URL.
-    #[serde(borrow)]
+    #[serde(borrow, serialize_with = "crate::page::id::serialize")]
     pub id: Cow<'a, str>,
     /// The document's URL, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]

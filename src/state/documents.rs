@@ -144,14 +144,17 @@ impl State {
         self.find(&sql, [name], read_document)
     }
 
-    /// The numbers of all documents of this name, in order.
+    /// The numbers of all documents of this name or key, in order: versions of one.
     ///
     /// # Errors
     /// If SQLite fails.
     #[cfg(feature = "cli")]
-    pub(crate) fn documents_named(&self, name: &str) -> Result<Vec<DocId>, StateError> {
-        let sql = "SELECT id FROM documents WHERE name = ? ORDER BY id";
-        self.all(sql, [name], |row| Ok(DocId(unsigned(row.get(0)?))))
+    pub(crate) fn documents_of(
+        &self,
+        of: &crate::filter::Identity,
+    ) -> Result<Vec<DocId>, StateError> {
+        let sql = "SELECT id FROM documents WHERE name = ? OR key = ? ORDER BY id";
+        self.all(sql, (&*of.name, signed(of.key.0)), |row| Ok(DocId(unsigned(row.get(0)?))))
     }
 
     /// The name of the document of this number.

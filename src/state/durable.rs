@@ -99,6 +99,18 @@ impl Filter<Durable> {
         Self::of_filter(State::open(path)?, options, HashSeed::random, drop)
     }
 
+    /// The same as [`open`](Self::open), but a new file gets this seed unless the options name one.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_or_create(
+        path: &Path,
+        options: &Options,
+        new_hash_seed: HashSeed,
+    ) -> Result<Self, StateError> {
+        Self::of_filter(State::open(path)?, options, || new_hash_seed, drop)
+    }
+
     /// The filter in this state. `new_hash_seed` makes the seed of a new one, and `report` is called every two seconds while a large window is
     /// restored.
     pub(crate) fn of_filter(

@@ -77,7 +77,7 @@ pub use {
     urls::{UrlId, UrlKind, UrlRow, UrlState},
 };
 
-use open::VERSION;
+use open::{OfProcess, VERSION};
 
 /// The state could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -127,6 +127,17 @@ pub enum StateError {
         /// The file.
         path: PathBuf,
     },
+    /// Hard links lead to it.
+    #[error("{} has several names (hard links): two programs could write to it at once. Remove the other names, or copy the file", path.display())]
+    Linked {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A parent of this process has opened it.
+    #[error(
+        "the state belongs to the process that opened it: open another file in a child of a fork"
+    )]
+    Forked,
     /// There can be no lock to keep other processes from writing to it.
     #[error("cannot lock {}", path.display())]
     Lock {
@@ -207,6 +218,8 @@ impl StateError {
             Self::Foreign { .. }
                 | Self::Version { .. }
                 | Self::Kind
+                | Self::Linked { .. }
+                | Self::Forked
                 | Self::Recipe(_)
                 | Self::Memory(_)
         )
@@ -255,17 +268,20 @@ impl StateError {
 /// The open state. Its owner commits.
 #[derive(Debug)]
 pub(crate) struct State {
-    db: Connection,
+    db: OfProcess<Connection>,
     /// Released after the connection is closed.
-    _lock: Option<WriteLock>,
+    _lock: Option<OfProcess<WriteLock>>,
 }
 
 impl State {
     /// Begins a batch, unless one has begun.
     ///
     /// # Errors
-    /// If SQLite fails.
+    /// If SQLite fails, or another process has opened the state.
     pub(crate) fn begin(&self) -> Result<(), StateError> {
+        if !self.db.is_ours() {
+            return Err(StateError::Forked);
+        }
         if self.is_in_transaction() { Ok(()) } else { self.execute("BEGIN IMMEDIATE", []) }
     }
 

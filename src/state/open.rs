@@ -1,12 +1,16 @@
 //! How the file is opened: one writer, any number of concurrent readers.
 //!
-//! The writer holds an advisory lock on a file of its own, `<state>-lock`. The operating system releases it however the process ends, so it
-//! is never stale, and the file may stay. SQLite's own locks cannot do this: a lock that keeps other writers out for a whole run
+//! The writer holds an advisory lock on a file of its own, `<state>-lock`, beside the file that symbolic links lead to. A file with several
+//! names (hard links) is refused: each name would have a log of its own. The operating system releases the lock however the process ends, so it
+//! is never stale, and the file may stay. A child of a fork has copies of connection and lock: it uses neither, and closes neither. SQLite's own locks cannot do this: a lock that keeps other writers out for a whole run
 //! keeps readers out too.
 
 use std::{
-    fs::{File, OpenOptions, TryLockError},
+    fs::{File, OpenOptions, TryLockError, canonicalize},
+    mem,
+    ops::Deref,
     path::{Path, PathBuf},
+    process,
     time::Duration,
 };
 
@@ -39,7 +43,7 @@ impl State {
             Some(_) => tune(&db),
         };
         prepared.map_err(|error| refine(error, path))?;
-        Ok(Self { db, _lock: Some(lock) })
+        Ok(Self { db: OfProcess::new(db), _lock: Some(OfProcess::new(lock)) })
     }
 
     /// Opens the file to read what was committed last, whether or not another process goes on writing.
@@ -58,7 +62,7 @@ impl State {
             db.execute_batch("BEGIN")
         };
         prepare().map_err(|error| refine(error, path))?;
-        Ok(Self { db, _lock: None })
+        Ok(Self { db: OfProcess::new(db), _lock: None })
     }
 
     /// Copies the state as it was committed last to a file that does not exist, also while another process writes to it.
@@ -79,7 +83,43 @@ impl State {
     pub(crate) fn in_memory() -> rusqlite::Result<Self> {
         let db = Connection::open_in_memory()?;
         create(&db)?;
-        Ok(Self { db, _lock: None })
+        Ok(Self { db: OfProcess::new(db), _lock: None })
+    }
+}
+
+/// What belongs to the process that opened it. A child of a fork only has a copy: if that were closed, it would let go of the parent's locks, and
+/// might delete its log.
+#[derive(Debug)]
+pub(crate) struct OfProcess<T> {
+    /// There until it is dropped.
+    value: Option<T>,
+    process: u32,
+}
+
+impl<T> OfProcess<T> {
+    fn new(value: T) -> Self {
+        Self { value: Some(value), process: process::id() }
+    }
+
+    /// Whether this process has opened it.
+    pub(super) fn is_ours(&self) -> bool {
+        self.process == process::id()
+    }
+}
+
+impl<T> Deref for OfProcess<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.value.as_ref().expect("it is there until it is dropped")
+    }
+}
+
+impl<T> Drop for OfProcess<T> {
+    fn drop(&mut self) {
+        if !self.is_ours() {
+            mem::forget(self.value.take());
+        }
     }
 }
 
@@ -101,9 +141,15 @@ impl WriteLock {
     /// Takes the lock of the state at `path`.
     ///
     /// # Errors
-    /// [`StateError::Busy`] at once if another process holds it, and [`StateError::Lock`] if there can be no lock.
+    /// [`StateError::Busy`] at once if another process holds it, [`StateError::Linked`] if the file has several names, and [`StateError::Lock`]
+    /// if there can be no lock.
     pub(crate) fn take(path: &Path) -> Result<Self, StateError> {
-        let lock = beside(path, "-lock");
+        if has_several_names(path) {
+            return Err(StateError::Linked { path: path.to_owned() });
+        }
+        // One that is not there has no other name.
+        let real = canonicalize(path);
+        let lock = beside(real.as_deref().unwrap_or(path), "-lock");
         let failed = |source| StateError::Lock { path: lock.clone(), source };
         let file = private().create(true).truncate(false).open(&lock).map_err(failed)?;
         match file.try_lock() {
@@ -112,6 +158,18 @@ impl WriteLock {
             Err(TryLockError::Error(source)) => Err(failed(source)),
         }
     }
+}
+
+/// Whether hard links lead to a file.
+#[cfg(unix)]
+fn has_several_names(path: &Path) -> bool {
+    let links = path.metadata().map(|file| std::os::unix::fs::MetadataExt::nlink(&file));
+    links.is_ok_and(|links| links > 1)
+}
+
+#[cfg(not(unix))]
+fn has_several_names(_: &Path) -> bool {
+    false
 }
 
 /// The file of SQLite's log.

@@ -157,6 +157,7 @@ fn check_shows_the_whole_configuration() {
     [dedup.window]
     entries = 1000
     age = "90d"
+    future = false
 
     [dedup.same_site]
     store = "skip"

@@ -59,6 +59,28 @@ fn a_url_and_a_contact_are_enough_for_a_crawl() {
 }
 
 #[test]
+fn a_contact_replaces_no_user_agent_that_is_configured() {
+    let (server, directory) = (site(), tempfile::tempdir().unwrap());
+    let seed = format!("[[seeds]]\nurl = 'http://{}/'\n", server.address());
+    let own = "ours/2.0 (+https://example.org/bot)";
+    fs::write(directory.path().join("own.toml"), format!("crawl.user_agent = '{own}'\n{seed}"))
+        .unwrap();
+    fs::write(directory.path().join("none.toml"), seed).unwrap();
+    let made = format!("pagesieve/{} (a@b.org)", env!("CARGO_PKG_VERSION"));
+    for (config, agent) in [("own.toml", own), ("none.toml", &made)] {
+        let before = server.requests().len();
+        pagesieve_in(directory.path())
+            .args(["crawl", config, "--contact", "a@b.org", "--delay", "0s"])
+            .args(PRIVATE)
+            .assert()
+            .success();
+        let requests = &server.requests()[before..];
+        assert!(!requests.is_empty());
+        assert!(requests.iter().all(|request| request.header("user-agent") == Some(agent)));
+    }
+}
+
+#[test]
 fn without_a_terminal_a_crawl_of_a_url_needs_a_contact() {
     let (server, directory) = (site(), tempfile::tempdir().unwrap());
     let url = format!("http://{}/", server.address());

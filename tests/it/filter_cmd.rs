@@ -146,11 +146,11 @@ fn lines_that_cannot_be_read_are_reported_in_their_place() {
     insta::assert_snapshot!(stderr(&assert), @r#"
     bad.jsonl:2: column 9: EOF while parsing an object
     bad.jsonl:3: a document must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}
-    bad.jsonl:5: column 35: invalid value: string "noon", expected a time (RFC 3339, or whole milliseconds since 1970)
+    bad.jsonl:5: column 35: `time`: noon is no time; expected RFC 3339 with a time zone, or whole seconds or whole milliseconds since 1970
     bad.jsonl:6: column 12: missing field `id`
     bad.jsonl:7: a document must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}
     bad.jsonl:8: there must be either `text` or `html`, not both
-    bad.jsonl:9: `url`: "/x" is not an absolute URL: relative URL without a base
+    bad.jsonl:9: column 31: `url`: "/x" is not an absolute URL: relative URL without a base
     cannot read absent.jsonl: No such file or directory (os error 2)
     cannot read a.warc.gz: No such file or directory (os error 2)
     "#);

@@ -186,7 +186,7 @@ fn judge(
     options: &Options,
     run: Option<&Run<'_>>,
 ) -> Result<Judged> {
-    let window = WindowOptions { entries: TWO, age: None };
+    let window = WindowOptions { entries: TWO, age: None, future: false };
     let two = Options { window, ..options.clone() };
     let [a, b] = documents(sides, texts);
     let mut filter = Filter::of_recipe(&two, a.recipe)?;

@@ -8,9 +8,12 @@ use super::{
 };
 use crate::{
     crawl::{PastRun, UrlExplanation},
-    filter::{Content as PageContent, Document, Facts, Kind, Verdict, lines_of_blocks},
+    filter::{
+        Content as PageContent, Document, Facts, Kind, Payload, Preparation, Submission, Verdict,
+        lines_of_blocks,
+    },
     fingerprint::{Class, Feature, Fingerprinter, Signature},
-    input::{Content, Input, Preparation, Prepared},
+    input::{Input, Prepared, prepare_with_text},
     page::{DocId, Origin, Outline, Timestamp},
     sink::{PAGES, PageLine, open_part, parts},
     state::{JudgedDocument, KeptText},
@@ -78,16 +81,18 @@ pub(super) fn side(name: &str, run: Option<&Run<'_>>, preparation: &Preparation)
 }
 
 /// Whether the first line of a text is a JSON object: then the file has documents for other commands.
-fn is_json_lines(content: &Content) -> bool {
-    let Content::Text(text) = content else { return false };
+fn is_json_lines(content: &Payload) -> bool {
+    let Payload::Text(text) = content else { return false };
     let first = text.trim_start().lines().next().unwrap_or_default();
     serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(first).is_ok()
 }
 
-fn of_content(name: String, content: Content, preparation: &Preparation) -> Side {
-    let is_page = matches!(content, Content::Html { .. });
-    let input = Input { at: Some(Timestamp(0)), ..Input::new(name.clone(), content) };
-    let (Prepared { document, .. }, extracted) = preparation.prepare_with_text(input);
+fn of_content(name: String, content: Payload, preparation: &Preparation) -> Side {
+    let is_page = matches!(content, Payload::Html { .. });
+    let input = Input::new(name.clone(), content);
+    let submission = Submission { at: Some(Timestamp(0)), ..input.submission };
+    let input = Input { submission, ..input };
+    let (Prepared { document, .. }, extracted) = prepare_with_text(preparation, input);
     let mut remarks = vec![match extracted.canonical.as_ref().and_then(Origin::of) {
         Some(origin) => format!("HTML of {origin}, by its canonical link"),
         None if is_page => "HTML; it has no canonical link that names its host".to_owned(),
@@ -96,7 +101,7 @@ fn of_content(name: String, content: Content, preparation: &Preparation) -> Side
     let kept = document.sketch.content.clone();
     remarks.extend(extracted.truncated.map(|why| truncated(why.as_str())));
     remarks.extend(empty(&extracted.text, document.sketch.text.features, is_page));
-    let fingerprinter = preparation.documents.fingerprinter();
+    let fingerprinter = preparation.documents().fingerprinter();
     let features = fingerprinter.features(&extracted.text);
     let outline = kept.as_ref().map(|_| &extracted.outline);
     Side {
@@ -160,7 +165,7 @@ fn of_page(run: &Run<'_>, url: &str, preparation: &Preparation) -> Result<Side> 
     let side = match page {
         Some(Stored { text: Some(text), charset, .. }) => {
             remarks.extend(empty(&text, facts.features, true));
-            let side = of_content(name, Content::Text(text), preparation);
+            let side = of_content(name, Payload::Text(text), preparation);
             Side { charset: Some(charset), ..side }
         }
         page => {

@@ -18,7 +18,7 @@ use crate::{
     config::Config,
     fingerprint::HashSeed,
     index::Audit,
-    input::{Documents, InputError, Prepared},
+    input::{Documents, InputError, Prepared, prepare},
     page::thousands,
     state::{DurableFilter, Restored, State, StateError},
 };
@@ -42,7 +42,7 @@ pub(super) fn run(
     let mut session = Session::open(path, config, job, &against)?;
     let preparation = preparation(config, session.filter.documents());
     let ended =
-        in_chunks(input, |input| preparation.prepare(input), |items| session.answer(items, out));
+        in_chunks(input, |input| prepare(&preparation, input), |items| session.answer(items, out));
     let ended = ended.and_then(|exit| session.close().map(|audit| (exit, audit)));
     ended.inspect_err(|failure| session.batch.say_where_to_continue(failure))
 }

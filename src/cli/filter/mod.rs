@@ -14,6 +14,7 @@ use std::{
 };
 
 use bytesize::ByteSize;
+use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -27,7 +28,7 @@ use crate::{
     filter::{Filter, Judgement, Options},
     fingerprint::{HashSeed, HashSeedChoice, Recipe},
     index::{Audit, BlockIndex},
-    input::{Documents, Format, InputError, Prepared, Raw},
+    input::{Documents, Format, InputError, Prepared, Raw, Reading, prepare},
     page::DocId,
     report::audited,
     sink::AppendFile,
@@ -38,7 +39,7 @@ use crate::{
 ///
 /// Prints one decision per document as a JSON line, in the order of the input. A document is a JSON line {"id", "text"} or
 /// {"id", "html", "url"?}, an HTML file or a record of a WARC or WET file. The id of a file is its path, and the id of a record is its
-/// URL. Lines may have a "time" (RFC 3339, or milliseconds since 1970; default: now). If a limit against hostile markup cut the page, the decision also
+/// URL. Lines may have a "time" (RFC 3339, or seconds or milliseconds since 1970; default: now). If a limit against hostile markup cut the page, the decision also
 /// has "truncated" with the reason. Unreadable input gets a line with "error" in its place, and the exit code is 1.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -66,6 +67,10 @@ pub(super) struct Args {
     /// the decisions, and a run after a kill goes on with it.
     #[arg(long, value_name = "FILE")]
     kept: Option<PathBuf>,
+    /// Which pages of a directory are of one site, whose template counts for less: all below a directory that is named, or those whose canonical
+    /// links name one host
+    #[arg(long, value_name = "BY", value_enum, default_value_t = Sites::Directory)]
+    sites: Sites,
     /// Acknowledge lines of standard input: after each commit, print up to which line decisions are durable
     #[arg(long, requires = "state", conflicts_with = "files")]
     acks: bool,
@@ -75,6 +80,25 @@ pub(super) struct Args {
     /// and `dedup.fold_chinese` must be the same. Such a duplicate is not remembered.
     #[arg(long, value_name = "STATE")]
     against: Vec<PathBuf>,
+}
+
+/// What says of which site the pages of a directory are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Sites {
+    Directory,
+    Links,
+}
+
+impl Sites {
+    /// Says which pages are of one site.
+    fn announce(self, files: &[PathBuf]) {
+        for directory in files.iter().filter(|file| self == Self::Directory && file.is_dir()) {
+            notify(format_args!(
+                "{}: its pages count as one site; with `--sites links`, their canonical links say of which they are",
+                directory.display()
+            ));
+        }
+    }
 }
 
 /// What is done beside judging.
@@ -195,7 +219,7 @@ fn adopted_seed(
 const MUCH: usize = 64 << 20;
 
 pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit> {
-    let Args { source, state, kept, acks, against } = args;
+    let Args { source, state, kept, sites, acks, against } = args;
     let draft = source.settings.draft(&Config::default())?;
     if draft.asks_for_a_secret_seed() {
         notify(
@@ -211,7 +235,15 @@ pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit> {
     if let Some(seed) = adopted_seed(&config, state.as_deref(), &against)? {
         config.dedup.seed = HashSeedChoice::Fixed(seed);
     }
-    let documents = source.documents(&config, job.kept_path.is_some());
+    sites.announce(&source.files);
+    let documents = source.documents(
+        &config,
+        Reading {
+            keeps: job.kept_path.is_some(),
+            directories_are_sites: sites == Sites::Directory,
+            ..Reading::default()
+        },
+    );
     let kept = job.kept_path.clone();
     let filtered = if let Some(path) = state {
         durable::run(&path, &config, documents, (job, against), out)
@@ -360,7 +392,7 @@ fn run_in_memory(
     };
     let exit = in_chunks(
         input,
-        |input| preparation.prepare(input),
+        |input| prepare(&preparation, input),
         |items| {
             items.into_iter().try_for_each(|item| answer(item, out))?;
             out.flush().map_err(Failure::Output)

@@ -103,7 +103,7 @@ fn versions_of_one_document_that_never_change_are_not_all_looked_at() {
 
 #[test]
 fn memory_stays_bounded_over_many_windows() {
-    let window = WindowOptions { entries: NonZeroU64::new(100).unwrap(), age: None };
+    let window = WindowOptions { entries: NonZeroU64::new(100).unwrap(), age: None, future: false };
     let mut filter = filter(&Options { window, ..Options::default() });
     for number in 0..10_000 {
         filter.judge(&subject(number, number)).unwrap();

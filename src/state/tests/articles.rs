@@ -14,7 +14,8 @@ use crate::{
 const WINDOW: u64 = 20;
 
 fn options() -> Options {
-    let window = WindowOptions { entries: NonZeroU64::new(WINDOW).unwrap(), age: None };
+    let window =
+        WindowOptions { entries: NonZeroU64::new(WINDOW).unwrap(), age: None, future: false };
     Options { window, ..Options::default() }
 }
 

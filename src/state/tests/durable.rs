@@ -35,6 +35,7 @@ fn options(entries: u64) -> Options {
     let window = WindowOptions {
         entries: entries.try_into().unwrap(),
         age: Some(Duration::from_millis(400)),
+        future: false,
     };
     Options { window, ..Options::default() }
 }

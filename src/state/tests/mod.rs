@@ -385,3 +385,20 @@ fn pages_are_found_that_link_to_a_url_also_through_redirects() {
     state.db.execute_batch("UPDATE links SET packed = x'0101ff'").unwrap();
     assert!(matches!(state.inlinks(&[dead].into(), &redirects), Err(StateError::Damaged(_))));
 }
+
+#[test]
+#[cfg(unix)]
+fn a_state_has_one_writer_whatever_it_is_called() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = path(&directory);
+    let state = State::open(&path).unwrap();
+    let link = directory.path().join("link.sqlite");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    assert!(matches!(State::open(&link), Err(StateError::Busy { .. })));
+    drop(state);
+    let state = State::open(&link).unwrap();
+    assert!(matches!(State::open(&path), Err(StateError::Busy { .. })));
+    drop(state);
+    fs::hard_link(&path, directory.path().join("other.sqlite")).unwrap();
+    assert!(matches!(State::open(&path), Err(StateError::Linked { .. })));
+}

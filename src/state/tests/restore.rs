@@ -57,7 +57,7 @@ fn representative(place: u64) -> Representative {
 #[ignore = "it takes minutes and much memory; the head of the file has its command"]
 fn a_large_window_comes_back() {
     let entries: u64 = env::var("ENTRIES").map_or(1_000_000, |text| text.parse().unwrap());
-    let window = WindowOptions { entries: entries.try_into().unwrap(), age: None };
+    let window = WindowOptions { entries: entries.try_into().unwrap(), age: None, future: false };
     // Not all of what the filter counts is used: it reckons with a body and an article for each.
     let memory = ByteSize(entries * (364 + 60));
     let options = Options { memory, window, ..Options::default() };
@@ -76,7 +76,8 @@ fn a_large_window_comes_back() {
         log.flush(&state).unwrap();
         let next = DocId(representative(entries).id.0 + 1);
         let clock = Timestamp(next.0.cast_signed());
-        let position = Position { next, aliases: 0, clock, oldest: DocId(1) };
+        let position =
+            Position { next, aliases: 0, clock, oldest: DocId(1), ..Position::default() };
         state.set_meta("position", serde_json::to_string(&position).unwrap()).unwrap();
         state.commit().unwrap();
     }

@@ -186,7 +186,7 @@ impl Model {
             chars: subject.chars,
             features: subject.sketch.text.features,
             lang: subject.lang,
-            thin: false,
+            thin: subject.sketch.text.features == 0,
         };
         let mut digests: Vec<_> = subject.sketch.body.into_iter().collect();
         let text = subject.sketch.text.digest;

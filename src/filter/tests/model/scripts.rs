@@ -42,6 +42,7 @@ pub(crate) fn script() -> impl Strategy<Value = Script> {
             let window = WindowOptions {
                 entries: NonZeroU64::new(entries).unwrap(),
                 age: age.map(Duration::from_millis),
+                future: false,
             };
             let radius = radius.map(|radius| Radius::try_from(radius).unwrap());
             let options = Options { mode, radius, min_features, window, ..Options::default() };

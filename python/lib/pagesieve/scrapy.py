@@ -46,6 +46,7 @@ class Middleware(BaseSpiderMiddleware):
             raise NotConfigured
         self.drops_items = choice(settings, "PAGESIEVE_ITEMS", "skip", "keep") == "skip"
         self.drops_links = choice(settings, "PAGESIEVE_LINKS", "skip", "follow") == "skip"
+        self.drops_unchanged = choice(settings, "PAGESIEVE_UNCHANGED", "skip", "keep") == "skip"
         path = settings.get("PAGESIEVE_STATE")
         if not path and (jobdir := settings.get("JOBDIR")):
             path = join(jobdir, "pagesieve.sqlite")
@@ -73,7 +74,6 @@ class Middleware(BaseSpiderMiddleware):
         try:
             decision = self.filter.judge(
                 html=response.body,
-                id=response.url,
                 url=response.url,
                 content_type=content_type.decode("latin-1"),
             )
@@ -93,8 +93,8 @@ class Middleware(BaseSpiderMiddleware):
         stats = self.crawler.stats
         stats.inc_value("pagesieve/judged")
         stats.max_value("pagesieve/judge_ms", round(milliseconds, 3))
-        if verdict == "unique":
-            stats.inc_value("pagesieve/unique")
+        if verdict in ("unique", "unchanged", "changed"):
+            stats.inc_value(f"pagesieve/{verdict}")
         else:
             stats.inc_value(f"pagesieve/duplicate/{verdict}")
             stats.inc_value("pagesieve/duplicate_bytes", size)
@@ -107,7 +107,8 @@ class Middleware(BaseSpiderMiddleware):
         return request
 
     def get_processed_item(self, item: Any, response: Response | None) -> Any:
-        if self.drops_items and is_duplicate(response):
+        drops = self.drops_items and is_duplicate(response)
+        if drops or (self.drops_unchanged and verdict_of(response) == "unchanged"):
             self.crawler.stats.inc_value("pagesieve/items_dropped")
             return None
         return item
@@ -120,11 +121,15 @@ def choice(settings: BaseSettings, name: str, default: str, other: str) -> str:
     return value
 
 
-def is_duplicate(response: Response | None) -> bool:
+def verdict_of(response: Response | None) -> str | None:
     if response is None or response.request is None:
-        return False
+        return None
     decision = response.meta.get("pagesieve")
-    return decision is not None and decision["verdict"] != "unique"
+    return decision and decision["verdict"]
+
+
+def is_duplicate(response: Response | None) -> bool:
+    return verdict_of(response) in ("exact", "near")
 
 
 def is_start(response: Response | None) -> bool:

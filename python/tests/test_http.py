@@ -1,0 +1,228 @@
+"""The service as clients in Python see it: its description, its answers, and the client that comes with the package."""
+
+import asyncio
+import gzip
+import json
+import os
+import subprocess
+import threading
+from itertools import islice
+
+import pytest
+
+httpx = pytest.importorskip("httpx")
+
+from pagesieve import AsyncClient, Client, Filter, ServiceError
+
+from test_filter import LONG
+
+
+class Service:
+    def __init__(self, program, state, *options, token=None):
+        environment = {**os.environ, "PAGESIEVE_TOKEN": token} if token else os.environ
+        line = [program, "serve", "--state", state, "--listen", "localhost:0", *options]
+        self.process = subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env=environment)
+        first = self.process.stderr.readline()
+        assert first.startswith("listening on "), first + self.process.stderr.read()
+        self.url = first.split()[-1]
+        threading.Thread(target=self.process.stderr.read, daemon=True).start()
+        # It says 503 until it is ready.
+        while httpx.get(self.url + "/readyz").status_code != 200:
+            pass
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+
+
+@pytest.fixture
+def service(program, tmp_path):
+    started = []
+
+    def start(*options, **more):
+        started.append(Service(program, tmp_path / f"seen{len(started)}.db", *options, **more))
+        return started[-1]
+
+    yield start
+    for it in started:
+        it.stop()
+
+
+def resolved(description, schema):
+    """A schema with its references replaced."""
+    if isinstance(schema, list):
+        return [resolved(description, it) for it in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        name = schema["$ref"].rsplit("/", 1)[1]
+        return resolved(description, description["components"]["schemas"][name])
+    return {key: resolved(description, value) for key, value in schema.items()}
+
+
+def test_the_description_is_valid_and_says_what_is_answered(service):
+    validator = pytest.importorskip("openapi_spec_validator")
+    jsonschema = pytest.importorskip("jsonschema")
+    url = service().url
+    description = httpx.get(url + "/openapi.json").json()
+    validator.validate(description)
+    operations = [it for path in description["paths"].values() for it in path.values() if isinstance(it, dict)]
+    for operation in operations:
+        assert operation["summary"]
+        for status, response in operation["responses"].items():
+            assert response["description"], (operation, status)
+            assert status == "204" or response.get("content"), (operation, status)
+        for parameter in operation.get("parameters", []):
+            assert parameter["in"] == ("path" if parameter["name"] == "id" else "query")
+    assert description["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
+    judging = description["paths"]["/v1/judge"]["post"]
+    [content] = judging["requestBody"]["content"].values()
+    documents = [
+        {"id": 7, "text": LONG},
+        {"id": "b", "text": LONG, "time": 1_700_000_000},
+        {"url": "http://a.test/", "html": f"<p>{LONG}", "time": "2023-11-14T22:13:20Z"},
+    ]
+    for body in [*documents, documents]:
+        jsonschema.validate(body, resolved(description, content["schema"]))
+        answer = httpx.post(url + "/v1/judge", json=body).json()
+        [said] = judging["responses"]["200"]["content"].values()
+        jsonschema.validate(answer, resolved(description, said["schema"]))
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate("text", resolved(description, content["schema"]))
+
+
+def test_a_client_that_is_made_of_the_description_judges_a_document(service):
+    """What a generator does: a function for each operation, by its name, parameters and body."""
+    url = service().url
+    description = httpx.get(url + "/openapi.json").json()
+
+    def call(operation_id, body=None, **parameters):
+        for path, operations in description["paths"].items():
+            for method, operation in operations.items():
+                if operation.get("operationId") == operation_id:
+                    query = {}
+                    for parameter in operation.get("parameters", []):
+                        if parameter["name"] in parameters:
+                            value = parameters[parameter["name"]]
+                            if parameter["in"] == "path":
+                                path = path.replace("{" + parameter["name"] + "}", str(value))
+                            else:
+                                query[parameter["name"]] = json.dumps(value)
+                    response = httpx.request(method, url + path, params=query, json=body)
+                    assert str(response.status_code) in operation["responses"], response
+                    return response.json()
+        raise AssertionError(operation_id)
+
+    assert call("judge", {"id": 1, "text": LONG}, dry=True)["verdict"] == "unique"
+    assert call("judge", {"id": 1, "text": LONG})["verdict"] == "unique"
+    assert call("judge", [{"id": 2, "text": LONG}], dry=False)[0]["match"]["id"] == "1"
+    assert call("lookup", {"id": 3, "text": LONG}, limit=1)["nearest"][0]["id"] == "1"
+    assert call("document", id=1)["verdict"] == "unique"
+
+
+def test_the_token_is_asked_for_as_the_standards_say(service):
+    url = service(token="a secret").url
+    for scheme in ("Bearer", "bearer", "BEARER"):
+        assert httpx.get(url + "/v1/stats", headers={"Authorization": f"{scheme} a secret"}).status_code == 200
+    refused = httpx.get(url + "/v1/stats", headers={"Authorization": "Bearer wrong"})
+    assert refused.status_code == 401 and refused.headers["WWW-Authenticate"].startswith("Bearer")
+    with Client(url, token="a secret") as client:
+        assert client.stats()["documents"] == 0
+    with Client(url) as client, pytest.raises(ServiceError, match="send the service's token") as error:
+        client.stats()
+    assert error.value.status == 401
+
+
+def test_dry_is_a_boolean_and_metrics_have_two_formats(service):
+    url = service().url
+    for dry in ("true", "1", "True"):
+        assert httpx.post(url + "/v1/judge", params={"dry": dry}, json={"id": 1, "text": "x"}).json()["verdict"] == "unique"
+    wrong = httpx.post(url + "/v1/judge", params={"dry": "yes"}, json={"id": 1, "text": "x"})
+    assert wrong.status_code == 400 and "neither true nor false" in wrong.json()["error"]
+    assert httpx.get(url + "/v1/stats").json()["documents"] == 0
+    plain = httpx.get(url + "/metrics", headers={"Accept": "text/plain"})
+    assert plain.headers["Content-Type"].startswith("text/plain") and "# TYPE pagesieve_http_requests_total counter" in plain.text
+    assert "# EOF" not in plain.text and "# UNIT" not in plain.text
+    opened = httpx.get(url + "/metrics", headers={"Accept": "application/openmetrics-text; version=1.0.0, text/plain;q=0.5"})
+    assert opened.headers["Content-Type"].startswith("application/openmetrics-text") and opened.text.endswith("# EOF\n")
+
+
+def test_bodies_may_be_compressed(service):
+    url = service("--max-body", "64 KiB").url
+    body = json.dumps({"id": 1, "text": LONG}).encode()
+    coded = {"gzip": gzip.compress(body)}
+    try:
+        from compression import zstd
+        coded["zstd"] = zstd.compress(body)
+    except ImportError:
+        pass
+    for coding, bytes in coded.items():
+        answer = httpx.post(url + "/v1/judge?dry=1", content=bytes, headers={"Content-Encoding": coding})
+        assert answer.json()["verdict"] == "unique", answer.text
+    refused = httpx.post(url + "/v1/judge", content=body, headers={"Content-Encoding": "br"})
+    assert refused.status_code == 415 and "gzip or zstd" in refused.json()["error"]
+    bomb = gzip.compress(b" " * 10_000_000)
+    assert httpx.post(url + "/v1/judge", content=bomb, headers={"Content-Encoding": "gzip"}).status_code == 413
+    broken = httpx.post(url + "/v1/judge", content=b"no gzip", headers={"Content-Encoding": "gzip"})
+    assert broken.status_code == 400 and broken.json()["error"]
+
+
+def test_an_id_can_be_left_out_if_there_is_a_url(service):
+    url = service().url
+    with Client(url) as client:
+        assert client.judge(LONG, url="http://a.test/?utm_source=x")["id"] == "http://a.test/?utm_source=x"
+        assert client.get("http://a.test/")["verdict"] == "unique"
+        assert client.judge(LONG, id=5, url="http://a.test/")["match"]["id"] == "http://a.test/?utm_source=x"
+        with pytest.raises(ServiceError, match="missing field `id`"):
+            client.judge(LONG)
+
+
+def test_one_file_has_one_identity_for_all(service, tmp_path):
+    path = tmp_path / "seen0.db"
+    with Filter(path) as seen:
+        seen.judge(LONG, id=7)
+        seen.judge("Another text.", id="seven")
+        seen.judge("A text without a name.")
+    with Client(service().url) as client:
+        assert client.get(7)["id"] == "7" and client.get("seven")["id"] == "seven" and client.get("#2")["id"] == "#2"
+        assert client.judge(LONG, id=7)["verdict"] == "unique", "it is a version of itself"
+        assert client.judge(LONG, id="7")["match"]["id"] == "7"
+        assert client.remove("#2") and client.get("#2") is None and not client.remove("none")
+
+
+def test_who_writes_without_reading_gets_an_answer(service):
+    """As httpx does: it sends all of the body, and then reads."""
+    url = service("--max-body", "256 KiB").url
+    line = json.dumps({"id": 1, "text": "a few words"}) + "\n"
+    few = httpx.post(url + "/v1/judge.ndjson", content=(line.encode() for _ in range(600)), timeout=60)
+    assert few.text.count("verdict") == 600
+    count = 200_000
+    many = httpx.post(url + "/v1/judge.ndjson", content=((line * 1000).encode() for _ in range(count // 1000)), timeout=120)
+    answers = many.text.splitlines()
+    last = json.loads(answers[-1])
+    assert 600 < len(answers) < count and last["line"] == len(answers), last
+    assert "Read answers while you send lines, or send fewer lines at a time" in last["error"]
+
+
+def test_the_client_judges_as_the_filter_does(service):
+    url = service().url
+    texts = [{"id": number, "text": f"{LONG} {number % 50} {'quay ' * (number % 3)}"} for number in range(600)]
+    expected = [it.verdict for it in Filter().judge_many(texts)]
+    with Client(url) as client:
+        assert [it["verdict"] for it in client.judge_many(iter(texts), dry=True)] == ["unique"] * 600
+        assert [it["verdict"] for it in client.judge_many(iter(texts))] == expected
+        assert client.explain(texts[0], texts[1])["decision"]["verdict"] == Filter().explain(texts[0], texts[1])["decision"].verdict
+        assert client.lookup(LONG, limit=2)["nearest"]
+        with pytest.raises(ServiceError, match="document 1: either `text` or `html` is missing") as error:
+            list(client.judge_many([texts[0], {"id": 3}]))
+        assert error.value.document == 1
+
+    async def asynchronously():
+        async with AsyncClient(url) as client:
+            decision = await client.judge(LONG, id="async")
+            decisions = [it async for it in client.judge_many(islice(texts, 10))]
+            return decision, decisions, await client.get("none"), await client.stats(), await client.remove(0)
+
+    decision, decisions, none, stats, removed = asyncio.run(asynchronously())
+    assert decision["verdict"] in ("near", "exact") and len(decisions) == 10 and none is None
+    assert stats["judged"] > 600 and removed is True
