@@ -328,7 +328,9 @@ impl Target {
         let agent = &mut draft.config.crawl.user_agent;
         match self.contact.as_deref() {
             Some(contact) if agent.is_empty() => *agent = user_agent(contact),
-            Some(_) => notify(format_args!("crawling as {agent:?}: --contact replaces no user agent that is configured")),
+            Some(_) => notify(format_args!(
+                "crawling as {agent:?}: --contact replaces no user agent that is configured"
+            )),
             None => {}
         }
         Ok(draft)

@@ -60,7 +60,8 @@ fn a_contact_replaces_no_user_agent_that_is_configured() {
     let (server, directory) = (site(), tempfile::tempdir().unwrap());
     let seed = format!("[[seeds]]\nurl = 'http://{}/'\n", server.address());
     let own = "ours/2.0 (+https://example.org/bot)";
-    fs::write(directory.path().join("own.toml"), format!("crawl.user_agent = '{own}'\n{seed}")).unwrap();
+    fs::write(directory.path().join("own.toml"), format!("crawl.user_agent = '{own}'\n{seed}"))
+        .unwrap();
     fs::write(directory.path().join("none.toml"), seed).unwrap();
     let made = format!("pagesieve/{} (a@b.org)", env!("CARGO_PKG_VERSION"));
     for (config, agent) in [("own.toml", own), ("none.toml", &made)] {
