@@ -18,6 +18,10 @@ use crate::input::given;
 /// A decision about a document, with the fields of a line that `pagesieve filter` prints.
 #[pyclass(frozen, eq, module = "pagesieve")]
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[expect(
+    clippy::unsafe_derive_deserialize,
+    reason = "the unsafe methods are those of the class in Python"
+)]
 pub(crate) struct Decision {
     pub(crate) of_id: String,
     pub(crate) of_url: Option<String>,

@@ -1,5 +1,7 @@
 //! The filter as a Python class: in memory, or in a file.
 
+#![expect(clippy::doc_markdown, reason = "`help()` shows these comments as they are")]
+
 use std::{
     collections::{HashMap, VecDeque},
     error::Error,
@@ -597,11 +599,10 @@ impl Filter {
         self.work(py, 0, |inner| {
             let mut open = inner.lock();
             // What was judged in a batch that is open is kept.
-            if let Some(Open { window }) = open.as_mut().filter(|_| inner.process == process::id())
-            {
-                if inner.batches.load(Ordering::Relaxed) > 0 {
-                    window.commit()?;
-                }
+            let is_ours = inner.process == process::id();
+            let is_deferred = is_ours && inner.batches.load(Ordering::Relaxed) > 0;
+            if let Some(Open { window }) = open.as_mut().filter(|_| is_deferred) {
+                window.commit()?;
             }
             drop(open.take());
             Ok(())

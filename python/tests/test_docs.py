@@ -28,3 +28,40 @@ def test_the_stubs_are_those_of_the_module(tmp_path):
     line = [sys.executable, "-m", "mypy.stubtest", "pagesieve", "--ignore-missing-stub"]
     done = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+TYPED = """
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pagesieve
+from pagesieve import Decision, Filter
+
+seen: Filter = Filter(Path("seen.db"), similarity=0.9, window={"entries": 5, "future": True})
+decision: Decision = seen.judge("text", id=1, time=datetime.now(timezone.utc))
+decision = seen.judge(html=b"<p>x", url="http://a.test/", content_type="text/html")
+same: bool = decision == seen.check("text") and "a" in seen and len(seen) > 0
+held = seen.get("a")
+fingerprint: str | None = held["fingerprint"] if held else None
+for decision in seen.judge_many([("a", "text"), "text", {"id": 5, "text": "x"}], on_error="skip"):
+    match: str | int | None = decision.match
+for item in seen.judge_many(["x"], on_error="report"):
+    if isinstance(item, Exception):
+        raise item
+    print(item.verdict)
+with seen.batch() as filter:
+    filter.judge("x")
+found = pagesieve.clusters(["a", "b"], keep=max, mode="strict")
+rows: list[int] = [cluster.kept for cluster in found]
+"""
+
+
+def test_what_is_documented_has_types(tmp_path):
+    pytest.importorskip("mypy")
+    (tmp_path / "typed.py").write_text(TYPED)
+    (tmp_path / "wrong.py").write_text("import pagesieve\npagesieve.Filter(mode='fuzzy').judge(5)\n")
+    mypy = [sys.executable, "-m", "mypy", "--strict"]
+    done = subprocess.run([*mypy, "typed.py"], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+    done = subprocess.run([*mypy, "wrong.py"], capture_output=True, text=True, cwd=tmp_path)
+    assert "Found 2 errors" in done.stdout, done.stdout

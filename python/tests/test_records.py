@@ -303,9 +303,8 @@ def test_an_empty_path_is_refused_and_memory_is_memory(tmp_path, monkeypatch):
 def test_a_directory_is_one_site_and_says_so(program, tmp_path):
     folder = tmp_path / "pages"
     folder.mkdir()
-    host = '<link rel=canonical href="http://host{0}.test/">'
     for number in range(30):
-        page = f"<title>Option {number}</title>{host.format(number)}<nav>{TEXT * 3}</nav><p>--option-{number}</p>"
+        page = f"<title>Option {number}</title><nav>{TEXT * 3}</nav><p>--option-{number}</p>"
         (folder / f"{number:02}.html").write_text(page)
     done = subprocess.run([program, "filter", folder], capture_output=True, text=True, check=True)
     assert "one site" in done.stderr and "--sites" in done.stderr

@@ -56,7 +56,7 @@ impl Source {
         out: &mut Out,
         line: impl Fn(Input) -> T + Sync,
     ) -> Result<Exit> {
-        in_chunks(self.documents(config, Reading::default()), line, |lines| {
+        in_chunks(self.documents(config, &Reading::default()), line, |lines| {
             for line in lines {
                 match line {
                     Ok(line) => write_line(out, &line)?,
@@ -68,10 +68,13 @@ impl Source {
     }
 
     /// The documents of the input, read so as far as the options do not say it.
-    pub(super) fn documents(self, config: &Config, reading: Reading) -> Documents {
+    pub(super) fn documents(self, config: &Config, reading: &Reading) -> Documents {
         let max_body = usize::try_from(config.fetch.max_body.as_u64()).unwrap_or(usize::MAX);
         let times = config.dedup.window.times();
-        Documents::new(self.files, Reading { names: self.names, times, max_body, ..reading })
+        Documents::new(
+            self.files,
+            Reading { names: self.names, times, max_body, ..reading.clone() },
+        )
     }
 }
 

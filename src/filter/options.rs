@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     rule::{Rule, Similarity},
-    thresholds::{BALANCED, most_bits},
     window::WindowOptions,
 };
 use crate::{
@@ -79,6 +78,8 @@ pub struct Radius(u32);
 #[non_exhaustive]
 pub struct RadiusError(pub u32);
 
+/// The bits of 256 in which the signatures of texts may differ in mode `balanced`. docs/decision.md derives it.
+pub(super) const BALANCED: u32 = 26;
 /// What a representative takes in the window.
 const BYTES_PER_REPRESENTATIVE: u64 = 72;
 /// What the index of passages takes for a page.
@@ -114,9 +115,9 @@ impl Options {
     pub fn radius(&self) -> u32 {
         let of_rule = || match self.similarity.filter(|_| self.mode == Mode::Balanced) {
             // As far as that of the mode for its own signatures.
-            Some(similarity) => {
-                (most_bits(similarity) * self.mode.radius()).div_ceil(BALANCED).min(MAX_RADIUS)
-            }
+            Some(similarity) => (similarity.signature_bits() * self.mode.radius())
+                .div_ceil(BALANCED)
+                .min(MAX_RADIUS),
             None => self.mode.radius(),
         };
         self.radius.map_or_else(of_rule, Radius::get)

@@ -66,10 +66,9 @@ impl Preparation {
         let origin = match &url {
             Some(url) => Origin::of(url),
             // A saved page has no URL, but it may name its own.
-            None => Origin::named(&id).or_else(|| match named {
-                Some(name) => Some(Origin::of_name(name)),
-                None => extracted.canonical.as_ref().and_then(Origin::of),
-            }),
+            None => Origin::named(&id)
+                .or_else(|| extracted.canonical.as_ref().and_then(Origin::of))
+                .or_else(|| named.map(Origin::of_name)),
         };
         let document = self.documents.extracted(&id, origin.as_ref(), &extracted, body);
         (document.with_key(key).with_time(at), extracted)

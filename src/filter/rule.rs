@@ -1,5 +1,7 @@
 //! The numbers of the measure by which pages are compared, in one table.
 
+use std::f64::consts::PI;
+
 use serde::{Deserialize, Serialize};
 
 /// The numbers of the measure. Weights are in words. `cargo bench --bench measure -- fit` fits them, and prints how much each matters.
@@ -86,6 +88,18 @@ impl Similarity {
     #[must_use]
     pub fn get(self) -> f64 {
         self.0
+    }
+}
+
+impl Similarity {
+    /// The number of bits, of 256, in which the signatures of texts differ whose similarity, the cosine of their features, is this.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is from 0 to 128"
+    )]
+    pub(super) fn signature_bits(self) -> u32 {
+        (self.0.acos() * 256.0 / PI).round() as u32
     }
 }
 

@@ -54,7 +54,7 @@ pub struct Submission {
     pub id: Option<Id>,
     /// Its URL, if it has one.
     pub url: Option<Url>,
-    /// The name of what it shares a template with, if neither its URL nor its id says it.
+    /// The name of what it shares a template with, if neither its URL nor its id nor its canonical link says it.
     pub origin: Option<String>,
     /// When it arrived, if that is known.
     pub at: Option<Timestamp>,

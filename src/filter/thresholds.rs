@@ -1,9 +1,7 @@
 //! Which candidates are accepted as near duplicates by their signatures: those of texts. Pages are compared by `compare.rs` instead.
 
-use std::f64::consts::PI;
-
 use super::{
-    options::{Mode, Options},
+    options::{BALANCED, Mode, Options},
     rule::Similarity,
     verdict::Step,
 };
@@ -39,17 +37,10 @@ pub struct Thresholds {
 const TOO_SHORT: u32 = 24;
 /// Texts of fewer features than this, some thirty words, are short.
 const SHORT: u32 = 64;
-/// The bits of 256 in which signatures may differ in mode `balanced`, there for short texts, and in mode `strict`. [`Mode`] has the bits of 64
+/// The bits of 256 in which signatures may differ for short texts in mode `balanced`, which has [`BALANCED`] for others, and in mode `strict`. [`Mode`] has the bits of 64
 /// in which fingerprints may differ. docs/decision.md derives both.
-pub(super) const BALANCED: u32 = 26;
 const BALANCED_SHORT: u32 = 23;
 const STRICT: u32 = 12;
-
-/// The number of bits, of 256, in which the signatures of texts differ whose similarity, the cosine of their features, is this.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is from 0 to 128")]
-pub(super) fn most_bits(similarity: Similarity) -> u32 {
-    (similarity.get().acos() * 256.0 / PI).round() as u32
-}
 
 impl Thresholds {
     /// The rule that these options make.
@@ -58,7 +49,7 @@ impl Thresholds {
         Self {
             mode: options.mode,
             radius: options.radius(),
-            most: options.similarity.map_or(BALANCED, most_bits),
+            most: options.similarity.map_or(BALANCED, Similarity::signature_bits),
             min_features: options.min_features.max(1),
         }
     }

@@ -227,7 +227,6 @@ impl Window {
 }
 
 /// The part of a map that has this key.
-#[expect(clippy::cast_possible_truncation, reason = "a key is a hash")]
 fn part(key: Key) -> u16 {
     (key.0 >> 48) as u16
 }

@@ -434,7 +434,7 @@ pub(super) async fn readyz(State(service): Shared) -> Result<&'static str, Probl
 
 /// Metrics for Prometheus
 ///
-/// In the format OpenMetrics, or in the older format of Prometheus if `Accept` has only that.
+/// In the format `OpenMetrics`, or in the older format of Prometheus if `Accept` has only that.
 #[utoipa::path(get, path = "/metrics", responses(
     (status = 200, description = "Counts", content(
         (String = "text/plain"),

@@ -58,8 +58,12 @@ fn a_saved_page_is_of_the_site_of_its_canonical_link() {
             );
             fs::write(dir.path().join(format!("{name}.html")), html).unwrap();
         }
-        let decisions = lines(&pagesieve().arg("filter").arg(dir.path()).assert().success());
-        assert_eq!(decisions[1]["verdict"] == "unique", is_unique, "{sites:?}");
+        let filtered = |sites: &str| {
+            let filtered = pagesieve().args(["filter", "--sites", sites]).arg(dir.path()).assert();
+            lines(&filtered.success())[1]["verdict"] == "unique"
+        };
+        assert_eq!(filtered("links"), is_unique, "{sites:?}");
+        assert_eq!(filtered("directory"), is_unique || sites == ["", ""], "{sites:?}");
         let [one, two] = ["one.html", "two.html"].map(|name| dir.path().join(name));
         let explained = stdout(&pagesieve().arg("explain").arg(one).arg(two).assert().success());
         assert_eq!(explained.contains("After A, B is unique"), is_unique, "{explained}");
@@ -110,15 +114,25 @@ fn every_document_gets_a_decision_in_order() {
 #[test]
 fn a_document_does_not_match_an_earlier_version_of_itself() {
     let input = [
-        json!({"id": "1", "url": "http://a.org/x", "html": format!("<p>{}", text(0))}),
-        json!({"id": "2", "url": "http://a.org/x?utm_source=y#z", "html": format!("<p>{}", text(0))}),
+        json!({"url": "http://a.org/x", "html": format!("<p>{}", text(0))}),
+        json!({"url": "http://a.org/x?utm_source=y#z", "html": format!("<p>{}", text(0))}),
         json!({"id": "3", "url": "http://b.org/x", "html": format!("<p>{}", text(0))}),
+        json!({"id": "4", "url": "http://b.org/x", "html": format!("<p>{}", text(1))}),
+        json!({"id": "4", "url": "http://c.org/", "html": format!("<p>{}", text(1))}),
+        json!({"id": "5", "url": "http://b.org/x", "html": format!("<p>{}", text(1))}),
     ];
     let input: String = input.iter().map(|line| line.to_string() + "\n").collect();
     let decisions = lines(&pagesieve().arg("filter").write_stdin(input).assert().success());
     assert_eq!(
         verdicts(&decisions),
-        [("1", "unique", None), ("2", "unique", None), ("3", "exact", Some("1"))]
+        [
+            ("http://a.org/x", "unique", None),
+            ("http://a.org/x?utm_source=y#z", "unique", None),
+            ("3", "exact", Some("http://a.org/x")),
+            ("4", "unique", None),
+            ("4", "unique", None),
+            ("5", "exact", Some("4")),
+        ]
     );
 }
 

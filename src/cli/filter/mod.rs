@@ -67,8 +67,7 @@ pub(super) struct Args {
     /// the decisions, and a run after a kill goes on with it.
     #[arg(long, value_name = "FILE")]
     kept: Option<PathBuf>,
-    /// Which pages of a directory are of one site, whose template counts for less: all below a directory that is named, or those whose canonical
-    /// links name one host
+    /// Of which site pages of a directory are that name no host by a canonical link: of one for all below the directory, or none
     #[arg(long, value_name = "BY", value_enum, default_value_t = Sites::Directory)]
     sites: Sites,
     /// Acknowledge lines of standard input: after each commit, print up to which line decisions are durable
@@ -94,7 +93,7 @@ impl Sites {
     fn announce(self, files: &[PathBuf]) {
         for directory in files.iter().filter(|file| self == Self::Directory && file.is_dir()) {
             notify(format_args!(
-                "{}: its pages count as one site; with `--sites links`, their canonical links say of which they are",
+                "{}: its pages count as one site unless their canonical links say otherwise; with `--sites links`, only these say it",
                 directory.display()
             ));
         }
@@ -235,10 +234,10 @@ pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit> {
     if let Some(seed) = adopted_seed(&config, state.as_deref(), &against)? {
         config.dedup.seed = HashSeedChoice::Fixed(seed);
     }
-    sites.announce(&source.files);
+    let files = source.files.clone();
     let documents = source.documents(
         &config,
-        Reading {
+        &Reading {
             keeps: job.kept_path.is_some(),
             directories_are_sites: sites == Sites::Directory,
             ..Reading::default()
@@ -265,6 +264,7 @@ pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit> {
         }
         (failure, _) => failure,
     })?;
+    sites.announce(&files);
     if audit.checked > 0 {
         notify(format_args!("audit: {}", audited(&audit)));
     }
