@@ -72,6 +72,8 @@ mod serve;
 pub mod sink;
 #[cfg(feature = "state")]
 pub mod state;
+#[cfg(feature = "html")]
+pub mod submission;
 
 pub use filter::{Document, Filter, Judged, Judgement, NearDupExt, OptionsError, Verdict};
 pub use fingerprint::{Digest, Fingerprint, Fingerprinter, Signature, Sketch};

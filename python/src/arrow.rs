@@ -10,8 +10,8 @@ use arrow_array::{
 use arrow_cast::cast;
 use arrow_schema::{DataType, TimeUnit};
 use pagesieve::{
-    filter::{Field, Fields, Submission, Value},
     page::Timestamp,
+    submission::{Field, Fields, Submission, Value},
 };
 use pyo3::{
     exceptions::{PyTypeError, PyValueError},

@@ -16,13 +16,11 @@ use std::{
 use pagesieve::{
     DocId, Document, DurableFilter, Judgement,
     extract::Extractor,
-    filter::{
-        self, Field, Held, Identity, Key, Options, OptionsError, Preparation, Submission,
-        Thresholds, Times, WindowOptions,
-    },
+    filter::{self, Held, Key, Options, OptionsError, Thresholds, WindowOptions},
     fingerprint::{Feature, HashSeed, HashSeedChoice},
     page::{GivenId, Id, UrlOptions},
     state,
+    submission::{Field, Identity, Preparation, Submission, Times},
 };
 use pyo3::{
     exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyTypeError, PyValueError},
@@ -329,7 +327,7 @@ impl Filter {
     }
 
     pub(crate) fn times(&self) -> Times {
-        self.inner.options.window.times()
+        Times::of(&self.inner.options.window)
     }
 
     /// Does something with the filter. `size` is that of the documents in bytes. Where it may take long, a signal ends the waiting.

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use pagesieve::{
-    filter::{Field, FieldError, Fields, Payload, Submission, Times, Value},
     page::{GivenId, Id, Page, Timestamp},
+    submission::{Field, FieldError, Fields, Payload, Submission, Times, Value},
 };
 use pyo3::{
     exceptions::{PyTypeError, PyValueError},

@@ -12,8 +12,8 @@ use std::{
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{ArrowError, DataType, Field as Column, Schema};
 use pagesieve::{
-    filter::Submission,
     page::{GivenId, Id},
+    submission::Submission,
 };
 use pyo3::{
     exceptions::{PyException, PyUserWarning, PyValueError},

@@ -14,9 +14,10 @@ use crate::{
     config::{Config, Draft},
     crawl::{PastRun, fetch, robots::product_token},
     extract::{self, Extractor},
-    filter::{self, Payload, Preparation},
+    filter,
     fingerprint::{HashSeed, Recipe},
     input::{Chunks, Documents, Input, InputError, Names, Reading, Skipped, is_html},
+    submission::{Payload, Preparation, Times},
 };
 
 use super::{Exit, Failure, Out, Result, exit::print_error, notify, write_line};
@@ -70,7 +71,7 @@ impl Source {
     /// The documents of the input, read so as far as the options do not say it.
     pub(super) fn documents(self, config: &Config, reading: &Reading) -> Documents {
         let max_body = usize::try_from(config.fetch.max_body.as_u64()).unwrap_or(usize::MAX);
-        let times = config.dedup.window.times();
+        let times = Times::of(&config.dedup.window);
         Documents::new(
             self.files,
             Reading { names: self.names, times, max_body, ..reading.clone() },

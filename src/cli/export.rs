@@ -9,12 +9,13 @@ use serde::Serialize;
 use super::{Exit, Failure, Out, Result, notify, rows::Rows};
 use crate::{
     crawl::{CrawlError, PastRun, state_in},
-    filter::{Identity, Step},
+    filter::Step,
     learn::{LearntRule, Rule, to_json},
     page::{DocId, GivenId, UrlOptions},
     report::{BrokenLink, counted},
     sink::{Decision, Replacement, VerdictName, four_decimals},
     state::{JudgedDocument, Reason, State},
+    submission::Identity,
 };
 
 /// Print the URLs that a run skipped, or those that are still queued

@@ -12,11 +12,12 @@ use super::{
 };
 use crate::{
     crawl::{Lookup, NearPage, PastRun},
-    filter::{self, Document, Kind, Options, Payload},
+    filter::{self, Document, Kind, Options},
     fingerprint::similarity,
     input::{Documents, Input, LONGEST, Prepared, Reading, prepare},
     page::GivenId,
     report::counted,
+    submission::Payload,
 };
 
 /// List the pages of a run that are nearest to a text

@@ -34,25 +34,16 @@
 //! | `template.rs` | how common the parts of a page are on its origin |
 //! | `thresholds.rs` | which texts count as near |
 //! | `engine.rs` | the judgement, step by step |
-//! | `submission.rs` | what a document is that somebody submits |
-//! | `identity.rs` | which document an id or a URL means |
-//! | `preparation.rs` | makes documents of submissions: which document, of which site |
 
 mod compare;
 mod document;
 mod engine;
-#[cfg(feature = "html")]
-mod identity;
 mod keys;
 mod options;
-#[cfg(feature = "html")]
-mod preparation;
 mod reader;
 mod rule;
 mod sketch;
 mod store;
-#[cfg(feature = "html")]
-mod submission;
 mod template;
 mod thresholds;
 mod verdict;
@@ -82,11 +73,7 @@ pub use document::{Document, Documents};
 #[cfg(feature = "cli")]
 pub(crate) use engine::ComparedPages;
 pub(crate) use engine::{Engine, Position};
-#[cfg(feature = "html")]
-pub use identity::Identity;
 pub use options::{MemoryError, Mode, Options, OptionsError, Radius, RadiusError};
-#[cfg(feature = "html")]
-pub use preparation::Preparation;
 
 #[cfg(feature = "cli")]
 pub(crate) use reader::lines_of_blocks;
@@ -97,8 +84,6 @@ pub use sketch::{Key, Sketch};
 pub use store::Change;
 pub(crate) use store::{Horizon, Known};
 pub use store::{JudgeError, Memory, Store};
-#[cfg(feature = "html")]
-pub use submission::{Field, FieldError, Fields, Payload, Submission, Times, Value};
 pub use template::Template;
 pub(crate) use template::{TemplateChange, TemplateSample};
 pub use thresholds::Thresholds;

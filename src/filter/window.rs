@@ -18,8 +18,6 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::sketch::{Key, OriginKey};
-#[cfg(feature = "html")]
-use super::submission::Times;
 use crate::{
     fingerprint::Signature,
     page::{DocId, Timestamp},
@@ -45,13 +43,6 @@ impl WindowOptions {
     #[must_use]
     pub fn new(entries: NonZeroU64, age: Option<Duration>) -> Self {
         Self { entries, age, future: false }
-    }
-
-    /// Which times of documents are believed.
-    #[cfg(feature = "html")]
-    #[must_use]
-    pub fn times(&self) -> Times {
-        if self.future { Times::Any } else { Times::UntilTomorrow }
     }
 }
 

@@ -13,7 +13,7 @@ use serde::{
 use serde_json::Value as Json;
 
 use super::{Format, Input, InputError, LONGEST, Raw, Reading};
-use crate::filter::{Field, Fields, Times, Value};
+use crate::submission::{Field, Fields, Times, Value};
 
 pub(super) const BOM: &[u8] = b"\xEF\xBB\xBF";
 
@@ -264,7 +264,7 @@ fn plain(error: &serde_json::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::filter::Payload;
+    use crate::submission::Payload;
 
     fn read(bytes: &'static [u8], longest: usize) -> Vec<Result<String, String>> {
         let lines = Lines::new(Box::new(bytes), "in".to_owned(), &Reading::default());

@@ -20,8 +20,8 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::{
-    filter::{Payload, Submission, Times},
     page::Id,
+    submission::{Payload, Submission, Times},
 };
 use lines::Lines;
 #[cfg(feature = "serve")]

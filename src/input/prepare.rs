@@ -13,8 +13,9 @@ use serde::Serialize;
 use super::{Input, InputError, Raw};
 use crate::{
     extract::{Extracted, Truncation},
-    filter::{Document, Judgement, Preparation},
+    filter::{Document, Judgement},
     sink::Decision,
+    submission::Preparation,
 };
 
 /// A document that is ready to be judged.

@@ -18,8 +18,8 @@ use super::{
 };
 use crate::{
     crawl::fetch::{self, Archived, Extent},
-    filter::{Payload, Submission, Value},
     page::{Id, Timestamp},
+    submission::{Payload, Submission, Value},
 };
 
 /// How a record begins.

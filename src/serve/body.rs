@@ -21,8 +21,8 @@ use utoipa::ToSchema;
 
 use super::judge::Gone;
 use crate::{
-    filter::Times,
     input::{Input, LineError, document},
+    submission::Times,
 };
 
 /// How long a body may take.

@@ -16,12 +16,13 @@ use utoipa::ToSchema;
 
 use super::schema::Decided;
 use crate::{
-    filter::{Comparison, Filter, Identity, Kind, Options, Template, WindowOptions, compare},
+    filter::{Comparison, Filter, Kind, Options, Template, WindowOptions, compare},
     fingerprint::{HashSeed, Signature, similarity},
     input::Prepared,
     page::{self, DocId},
     sink::Decision,
     state::{DurableFilter, Restored, State, StateError},
+    submission::Identity,
 };
 
 /// Tasks of one commit, at most.

@@ -42,10 +42,11 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    filter::{self, Preparation, Times},
+    filter,
     fingerprint::HashSeed,
     input::{Input, Prepared, prepare},
     state::{DurableFilter, StateError},
+    submission::{Preparation, Times},
 };
 use judge::{Gone, Judge, Phase};
 use metrics::{Metrics, OfVerdict};
@@ -147,7 +148,7 @@ pub(crate) async fn run(
 impl Service {
     /// Which times of documents are believed.
     fn times(&self) -> Times {
-        self.options.filter.window.times()
+        Times::of(&self.options.filter.window)
     }
 
     /// Takes room in the queue for documents.

@@ -24,7 +24,7 @@ use super::{
     metrics::{OfRequest, OfRoute},
     schema::{self, Decided, DecidedOrWrong, OneOrMany, OneOrManyDecided, Submitted, Token},
 };
-use crate::{filter::Identity, input::document as read_document};
+use crate::{input::document as read_document, submission::Identity};
 
 type Shared = State<Arc<Service>>;
 type Asked<T> = Result<Query<T>, QueryRejection>;

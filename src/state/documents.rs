@@ -151,7 +151,7 @@ impl State {
     #[cfg(feature = "cli")]
     pub(crate) fn documents_of(
         &self,
-        of: &crate::filter::Identity,
+        of: &crate::submission::Identity,
     ) -> Result<Vec<DocId>, StateError> {
         let sql = "SELECT id FROM documents WHERE name = ? OR key = ? ORDER BY id";
         self.all(sql, (&*of.name, signed(of.key.0)), |row| Ok(DocId(unsigned(row.get(0)?))))

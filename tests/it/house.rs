@@ -20,6 +20,7 @@ const MODULES: &[&[&str]] = &[
     &["report"],
     &["sink"],
     &["state"],
+    &["submission"],
     &["filter"],
     &["index"],
     &["fingerprint"],

@@ -8,15 +8,13 @@ use super::{
 };
 use crate::{
     crawl::{PastRun, UrlExplanation},
-    filter::{
-        Content as PageContent, Document, Facts, Kind, Payload, Preparation, Submission, Verdict,
-        lines_of_blocks,
-    },
+    filter::{Content as PageContent, Document, Facts, Kind, Verdict, lines_of_blocks},
     fingerprint::{Class, Feature, Fingerprinter, Signature},
     input::{Input, Prepared, prepare_with_text},
     page::{DocId, Origin, Outline, Timestamp},
     sink::{PAGES, PageLine, open_part, parts},
     state::{JudgedDocument, KeptText},
+    submission::{Payload, Preparation, Submission},
 };
 
 /// A run and its directory.

@@ -2,15 +2,22 @@
 //!
 //! Whatever holds the fields, they are read here: what they may be, which of them belong together, and what is wrong with them.
 
+mod identity;
+mod preparation;
+
 use std::{borrow::Cow, time::Duration};
 
 use url::Url;
 
 use crate::{
     extract::{Extracted, Extractor, Truncation},
+    filter::WindowOptions,
     fingerprint::Digest,
     page::{Id, IdError, Page, Timestamp, language},
 };
+
+pub use identity::Identity;
+pub use preparation::Preparation;
 
 /// The fields of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -172,6 +179,12 @@ const FIRST_MILLISECONDS: u128 = 100_000_000_000;
 const LATEST: i64 = 253_402_300_799_999;
 
 impl Times {
+    /// Those that a filter with this window believes.
+    #[must_use]
+    pub fn of(window: &WindowOptions) -> Self {
+        if window.future { Self::Any } else { Self::UntilTomorrow }
+    }
+
     /// The time that a field has.
     ///
     /// # Errors

@@ -2,13 +2,15 @@
 
 use url::Url;
 
-use super::sketch::Key;
-use crate::page::{Id, NormalUrl, UrlOptions};
+use crate::{
+    filter::Key,
+    page::{Id, NormalUrl, UrlOptions},
+};
 
 /// Which document is meant. An id identifies a document; a document without one is identified by its URL, whose spellings count as one.
 ///
 /// ```
-/// use pagesieve::{filter::Identity, page::{Id, UrlOptions}};
+/// use pagesieve::{page::{Id, UrlOptions}, submission::Identity};
 ///
 /// let options = UrlOptions::default();
 /// let [a, b] = ["http://a.test/?utm_source=x", "http://a.test"].map(|url| url.parse().expect("a URL"));

@@ -2,20 +2,17 @@
 
 use url::Url;
 
-use super::{
-    document::{Document, Documents},
-    identity::Identity,
-    submission::Submission,
-};
+use super::{Identity, Submission};
 use crate::{
     extract::{Extracted, Extractor},
+    filter::{Document, Documents},
     page::{Id, Origin, Timestamp, UrlOptions},
 };
 
 /// Turns submissions into documents. Threads can share one.
 ///
 /// ```
-/// use pagesieve::{Filter, extract::Extractor, filter::{Payload, Preparation, Submission}, page::UrlOptions};
+/// use pagesieve::{Filter, extract::Extractor, page::UrlOptions, submission::{Payload, Preparation, Submission}};
 ///
 /// let filter = Filter::new(&Default::default())?;
 /// let preparation = Preparation::new(Extractor::default(), UrlOptions::default(), filter.documents());
