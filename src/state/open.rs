@@ -32,8 +32,12 @@ impl State {
     /// # Errors
     /// If it cannot be opened, is not a state of ours, is of another version, or another process writes to it.
     pub(crate) fn open(path: &Path) -> Result<Self, StateError> {
-        // If it cannot be created, connecting to it fails too, and says why.
-        drop(private().create_new(true).open(path));
+        let created = private().create_new(true).open(path);
+        if let Err(source) = created
+            && !path.exists()
+        {
+            return Err(StateError::File { path: path.to_owned(), source });
+        }
         let db = connect(path)?;
         // No lock file is created beside a file that is not a state.
         version(&db, path)?;
@@ -196,10 +200,16 @@ fn private() -> OpenOptions {
 /// Connects to a file that is there.
 fn connect(path: &Path) -> Result<Connection, StateError> {
     let open = |error| StateError::Open { path: path.to_owned(), source: DatabaseError(error) };
-    // To open a FIFO waits for another process, perhaps for ever.
-    if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
-        return Err(StateError::Foreign { path: path.to_owned() });
-    }
+    match path.metadata() {
+        // To open a FIFO waits for another process, perhaps for ever.
+        Ok(found) if !found.is_file() => {
+            return Err(StateError::Foreign { path: path.to_owned() });
+        }
+        // SQLite would not say why.
+        found => found
+            .and_then(|_| File::open(path))
+            .map_err(|source| StateError::File { path: path.to_owned(), source })?,
+    };
     // No mutex: a `Connection` is never used by two threads at once.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(path, flags).map_err(open)?;

@@ -252,18 +252,7 @@ pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit> {
         job.open_kept(None)?;
         run_in_memory(&config, documents, job, out)
     };
-    let (exit, audit) = filtered.map_err(|failure| match (failure, kept) {
-        (Failure::Output(source), Some(kept)) if source.kind() == ErrorKind::BrokenPipe => {
-            let kept = kept.display();
-            let message = format!("standard output was closed, so {kept} is not complete");
-            Failure::refused(
-                Exit::Failed,
-                message,
-                "if only that file is wanted, end the command with `> /dev/null`",
-            )
-        }
-        (failure, _) => failure,
-    })?;
+    let (exit, audit) = filtered.map_err(|failure| incomplete(failure, kept.as_deref()))?;
     sites.announce(&files);
     if audit.checked > 0 {
         notify(format_args!("audit: {}", audited(&audit)));
@@ -276,6 +265,19 @@ pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit> {
         );
     }
     Ok(exit)
+}
+
+/// A failure, or that the file of kept documents is not complete, because nobody reads the decisions.
+fn incomplete(failure: Failure, kept: Option<&Path>) -> Failure {
+    match (failure, kept) {
+        (Failure::Output(source), Some(kept)) if source.kind() == ErrorKind::BrokenPipe => {
+            let message =
+                format!("standard output was closed, so {} is not complete", kept.display());
+            let help = "if only that file is wanted, end the command with `> /dev/null`";
+            Failure::refused(Exit::Failed, message, help)
+        }
+        (failure, _) => failure,
+    }
 }
 
 /// The value of the state's `meta` table that says how far the file is committed.

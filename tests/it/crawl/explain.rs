@@ -56,7 +56,7 @@ fn what_became_of_a_url_is_explained() {
     insta::assert_snapshot!(output("/gone"), @"
     http://a.test/gone
     outcome         fetched, but not judged
-    reason          status: The server answered with an error, such as 404.
+    reason          status: The server answered with another status than 2xx.
     status          404
     seed            http://a.test/
     depth           1
@@ -133,8 +133,7 @@ fn pages_of_a_run_are_compared_by_their_stored_texts() {
        in the run: unique; stored
        it has no body text; navigation, forms and scripts do not count (`pagesieve extract` prints the text)
 
-    After A, B is unique: the text of B has no words, so only a page with the same body is its duplicate
-    rule: only equal texts are duplicates, because one has fewer than 7 features (dedup.min_features)
+    After A, B is unique: it has fewer than three words of its own, so only a page with the same body is its duplicate
 
                  A                    B
     characters   619                  0
