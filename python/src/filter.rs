@@ -290,11 +290,7 @@ impl Inner {
     fn check(&self, submission: Submission) -> Result<Decision, Failure> {
         let number = self.next.load(Ordering::Relaxed);
         let (prepared, _) = self.prepare(submission, number);
-        self.with(|window| {
-            let decision = window.check(prepared)?;
-            self.commit(window)?;
-            Ok(decision)
-        })
+        self.with(|window| window.check(prepared))
     }
 
     fn prepare(&self, submission: Submission, number: u64) -> (Prepared, String) {

@@ -210,6 +210,14 @@ def test_id_is_the_identity_and_url_gives_the_site(program, tmp_path):
     assert lines(program, "clusters", "--of", "one", path, given=[])[0]["duplicates"][0]["id"] == "two"
 
 
+def test_an_id_that_is_the_url_comes_back_as_it_was_given(program):
+    given = [{"id": "http://a.test", "url": "http://a.test", "text": LONG}, {"url": "http://a.test/#top", "text": LONG}]
+    seen = Filter()
+    assert [(it.id, it.verdict) for it in seen.judge_many(given)] == [("http://a.test", "unique"), ("http://a.test/#top", "unchanged")]
+    assert "http://a.test/" in seen and "http://a.test" in seen
+    assert [line["id"] for line in lines(program, "filter", given=given)] == ["http://a.test", "http://a.test/#top"]
+
+
 def test_integers_are_the_same_ids_everywhere(program, tmp_path):
     path = tmp_path / "seen.db"
     with Filter(path) as seen:

@@ -180,7 +180,7 @@ impl<S: Store> Filter<S> {
     /// As [`judge`](Self::judge).
     pub fn peek(&mut self, document: &Document) -> Result<Judgement, S::Error> {
         self.engine.check(document)?;
-        self.store.attempt(|store| self.engine.peek(store, document))
+        self.store.consult(|store| self.engine.peek(store, document))
     }
 
     /// The same as [`judge_version`](Self::judge_version), but remembers nothing.
@@ -192,7 +192,7 @@ impl<S: Store> Filter<S> {
         document: &Document,
     ) -> Result<(Judgement, Option<Version>), S::Error> {
         self.engine.check(document)?;
-        self.store.attempt(|store| self.engine.peek_version(store, document))
+        self.store.consult(|store| self.engine.peek_version(store, document))
     }
 
     /// Remembers that a document repeats one that is not in the window, and nothing else of it.

@@ -120,6 +120,17 @@ pub trait Store: Sized {
     /// If the store cannot be written.
     fn expire(&mut self, horizon: Horizon) -> Result<(), Self::Error>;
 
+    /// Reads something, and changes nothing. A store with transactions needs none for it.
+    ///
+    /// # Errors
+    /// As `action`, or if an earlier change failed.
+    fn consult<T>(
+        &mut self,
+        action: impl FnOnce(&mut Self) -> Result<T, Self::Error>,
+    ) -> Result<T, Self::Error> {
+        action(self)
+    }
+
     /// Does something that belongs together. A store with transactions does it in the open one, and refuses all that follows if it fails.
     ///
     /// # Errors

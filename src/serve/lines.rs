@@ -22,8 +22,8 @@ use crate::input::{Input, document};
 const BATCH: usize = 64;
 /// How long the buffer of answers may be full while the client takes nothing of it.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Answers on their way from the buffer to the connection.
-const ANSWERS: usize = 1024;
+/// No answer is shorter, in bytes.
+const SHORTEST: usize = 32;
 
 /// A stream of lines that is being answered.
 struct Lines {
@@ -77,8 +77,9 @@ pub(super) async fn answers(service: Arc<Service>, body: Body, dry: bool, waits:
     if waits {
         lines.begin().await;
     }
-    let (answers, answered) = mpsc::channel(ANSWERS);
     let permits = size.min(Semaphore::MAX_PERMITS).min(u32::MAX as usize);
+    // Its bound is that in bytes.
+    let (answers, answered) = mpsc::channel(permits / SHORTEST + 1);
     let buffer = Buffer { room: Arc::new(Semaphore::new(permits)), size: permits, answers };
     let mut streams = streams.lock().expect("no thread panics while it holds the lock");
     while streams.try_join_next().is_some() {}

@@ -244,6 +244,20 @@ impl Filter<Durable> {
     }
 }
 
+impl Durable {
+    /// Whether the file is as the memory says.
+    fn check(&mut self) -> Result<(), StateError> {
+        self.state.check_owner()?;
+        // After some errors SQLite rolls the whole transaction back.
+        let is_lost = self.transaction == Transaction::Open && !self.state.is_in_transaction();
+        if is_lost || self.transaction == Transaction::Failed {
+            self.transaction = Transaction::Failed;
+            return Err(StateError::RolledBack);
+        }
+        Ok(())
+    }
+}
+
 #[expect(private_interfaces, reason = "only this crate calls its methods")]
 impl Store for Durable {
     type Error = StateError;
@@ -289,16 +303,19 @@ impl Store for Durable {
         Ok(())
     }
 
+    fn consult<T>(
+        &mut self,
+        action: impl FnOnce(&mut Self) -> Result<T, StateError>,
+    ) -> Result<T, StateError> {
+        self.check()?;
+        action(self)
+    }
+
     fn attempt<T>(
         &mut self,
         action: impl FnOnce(&mut Self) -> Result<T, StateError>,
     ) -> Result<T, StateError> {
-        // After some errors SQLite rolls the whole transaction back.
-        let is_lost = self.transaction == Transaction::Open && !self.state.is_in_transaction();
-        if is_lost || self.transaction == Transaction::Failed {
-            self.transaction = Transaction::Failed;
-            return Err(StateError::RolledBack);
-        }
+        self.check()?;
         self.transaction = Transaction::Failed;
         self.state.begin()?;
         let done = action(self)?;

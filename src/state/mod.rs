@@ -274,14 +274,20 @@ pub(crate) struct State {
 }
 
 impl State {
+    /// Refuses a child of a fork: the file belongs to the process that opened it.
+    ///
+    /// # Errors
+    /// In such a process.
+    pub(crate) fn check_owner(&self) -> Result<(), StateError> {
+        if self.db.is_ours() { Ok(()) } else { Err(StateError::Forked) }
+    }
+
     /// Begins a batch, unless one has begun.
     ///
     /// # Errors
     /// If SQLite fails, or another process has opened the state.
     pub(crate) fn begin(&self) -> Result<(), StateError> {
-        if !self.db.is_ours() {
-            return Err(StateError::Forked);
-        }
+        self.check_owner()?;
         if self.is_in_transaction() { Ok(()) } else { self.execute("BEGIN IMMEDIATE", []) }
     }
 

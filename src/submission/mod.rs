@@ -390,3 +390,44 @@ impl Submission {
         (extracted, digest)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_believed_until_tomorrow() {
+        let read = |times: Times, value: Value<'_>| times.read("time", &value);
+        let (now, day) = (Timestamp::now(), Duration::from_hours(24));
+        let [soon, late] = [now + day / 2, now + day * 2].map(Value::Time);
+        assert!(read(Times::UntilTomorrow, soon).is_ok());
+        let refused = read(Times::UntilTomorrow, late.clone()).unwrap_err();
+        assert!(matches!(refused, FieldError::Future { .. }), "{refused}");
+        assert!(read(Times::Any, late).is_ok());
+    }
+
+    #[test]
+    fn seconds_milliseconds_and_dates_are_told_apart() {
+        let read = |value: Value<'_>| Times::UntilTomorrow.read("time", &value).map(|at| at.0).ok();
+        let instant = 1_700_000_000_000;
+        for value in [
+            Value::Integer(1_700_000_000),
+            Value::Integer(instant.into()),
+            Value::Text("2023-11-14T22:13:20Z".into()),
+            Value::Text("2023-11-14T23:13:20+01:00".into()),
+        ] {
+            assert_eq!(read(value.clone()), Some(instant), "{value:?}");
+        }
+        assert_eq!([0, -5].map(|number| read(Value::Integer(number))), [Some(0), Some(-5_000)]);
+        for value in [
+            Value::Integer(1_700_000_000_000_000),
+            Value::Integer(i128::MAX),
+            Value::Integer(i128::MIN),
+            Value::Text("2023-11-14".into()),
+            Value::Other("1.5".into()),
+            Value::Bytes(b"2023".as_slice().into()),
+        ] {
+            assert_eq!(read(value.clone()), None, "{value:?}");
+        }
+    }
+}

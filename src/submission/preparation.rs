@@ -53,10 +53,12 @@ impl Preparation {
         let (id, url) = (submission.id.take(), submission.url.clone());
         let at = submission.at.unwrap_or_else(Timestamp::now);
         let named = submission.origin.take();
-        // An id that repeats the URL says no more than it.
-        let id = id.filter(|id| url.is_none() || Url::parse(id.as_str()).ok() != url);
         let Identity { name: id, key } = match (id, &url) {
             (None, Some(url)) => Identity::of_url(url, &self.urls),
+            // An id that repeats the URL says no more than it.
+            (Some(id), Some(url)) if Url::parse(id.as_str()).as_ref() == Ok(url) => {
+                Identity { name: id.into(), ..Identity::of_url(url, &self.urls) }
+            }
             (id, _) => Identity::of_id(&id.unwrap_or_else(|| Id::unnamed(number))),
         };
         let (extracted, body) = submission.extracted(&self.extractor);

@@ -89,14 +89,24 @@ enum Sites {
 }
 
 impl Sites {
-    /// Says which pages are of one site.
-    fn announce(self, files: &[PathBuf]) {
-        for directory in files.iter().filter(|file| self == Self::Directory && file.is_dir()) {
-            notify(format_args!(
-                "{}: its pages count as one site unless their canonical links say otherwise; with `--sites links`, only these say it",
-                directory.display()
-            ));
-        }
+    fn reading(self, keeps: bool) -> Reading {
+        Reading { keeps, directories_are_sites: self == Self::Directory, ..Reading::default() }
+    }
+
+    /// The directories whose pages are of one site.
+    fn directories(self, files: &[PathBuf]) -> Vec<PathBuf> {
+        let files = files.iter().filter(|file| self == Self::Directory && file.is_dir());
+        files.cloned().collect()
+    }
+}
+
+/// Says which pages are of one site.
+fn announce(directories: &[PathBuf]) {
+    for directory in directories {
+        notify(format_args!(
+            "{}: its pages count as one site unless their canonical links say otherwise; with `--sites links`, only these say it",
+            directory.display()
+        ));
     }
 }
 
@@ -234,15 +244,8 @@ pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit> {
     if let Some(seed) = adopted_seed(&config, state.as_deref(), &against)? {
         config.dedup.seed = HashSeedChoice::Fixed(seed);
     }
-    let files = source.files.clone();
-    let documents = source.documents(
-        &config,
-        &Reading {
-            keeps: job.kept_path.is_some(),
-            directories_are_sites: sites == Sites::Directory,
-            ..Reading::default()
-        },
-    );
+    let directories = sites.directories(&source.files);
+    let documents = source.documents(&config, &sites.reading(job.kept_path.is_some()));
     let kept = job.kept_path.clone();
     let filtered = if let Some(path) = state {
         durable::run(&path, &config, documents, (job, against), out)
@@ -253,7 +256,7 @@ pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit> {
         run_in_memory(&config, documents, job, out)
     };
     let (exit, audit) = filtered.map_err(|failure| incomplete(failure, kept.as_deref()))?;
-    sites.announce(&files);
+    announce(&directories);
     if audit.checked > 0 {
         notify(format_args!("audit: {}", audited(&audit)));
     }

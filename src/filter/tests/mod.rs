@@ -183,3 +183,40 @@ fn a_judgement_is_read_back_as_it_was_written() {
         assert_eq!(postcard::from_bytes::<Judgement>(&written).unwrap(), judgement);
     }
 }
+
+proptest! {
+    /// Keys are found as a look at the whole window finds them, and a version without change leaves the window as it is.
+    #[test]
+    fn a_key_leads_to_the_latest_version_in_the_window(
+        steps in prop::collection::vec((1..6_u64, 1..4_u64, 0..8_u8), 0..60),
+    ) {
+        let window = WindowOptions { entries: NonZeroU64::new(4).unwrap(), age: None, future: false };
+        let mut filter = filter(&Options { window, ..Options::default() });
+        filter.index_keys();
+        for (key, text, removes) in steps {
+            if removes == 0 {
+                for id in filter.versions(Key(key)) {
+                    filter.remove(id).unwrap();
+                }
+            } else {
+                let document = subject(key, text);
+                let (before, latest) = (filter.len(), filter.find(Key(key)).map(|held| held.id));
+                let (judgement, version) = filter.judge_version(&document).unwrap();
+                match version {
+                    None => prop_assert!(latest.is_none() || !judgement.verdict.is_unique()),
+                    Some(Version::Unchanged { of }) => {
+                        prop_assert_eq!((latest, filter.len()), (Some(of), before));
+                    }
+                    Some(Version::Changed { of, .. }) => {
+                        prop_assert_eq!(latest, Some(of));
+                        prop_assert_eq!(filter.find(Key(key)).map(|held| held.id), Some(judgement.id));
+                    }
+                }
+            }
+            for key in 1..6 {
+                let found = filter.find(Key(key)).map(|held| held.id);
+                prop_assert_eq!(found, filter.versions(Key(key)).last().copied());
+            }
+        }
+    }
+}
