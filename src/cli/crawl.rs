@@ -105,7 +105,8 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
     // Look-ups of names that still run are not waited for.
     runtime.shutdown_background();
     let (report, exit) = run.inspect_err(|failure| {
-        if matches!(failure, Failure::Crawl(error) if error.is_io()) {
+        let is_begun = crawl::standing(&directory).is_ok();
+        if is_begun && matches!(failure, Failure::Crawl(error) if error.is_io()) {
             let directory = directory.display();
             notify(format_args!(
                 "what was committed is kept: run the same command again when files in {directory} can be read and written"
@@ -495,7 +496,10 @@ fn first_listed(path: &Path) -> Option<String> {
 fn header(text: &str) -> Result<(String, String), String> {
     let parts = text.split_once(':').filter(|(name, _)| !name.trim().is_empty());
     let (name, value) = parts.ok_or("write it as `Name: value`")?;
-    Ok((name.trim().to_owned(), value.trim().to_owned()))
+    let header = (name.trim().to_owned(), value.trim().to_owned());
+    let nowhere = Url::parse("http://localhost").expect("a URL");
+    Access::new(nowhere, BTreeMap::from([header.clone()])).header_map()?;
+    Ok(header)
 }
 
 /// The name of the run: the host, with the port if the URL has one.

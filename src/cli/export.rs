@@ -88,6 +88,8 @@ pub(super) struct LinksArgs {
     csv: bool,
 }
 
+const BROKEN: [&str; 6] = ["url", "reason", "status", "why", "referrer", "redirects"];
+
 /// A page with a broken link, as a line of CSV.
 #[derive(Serialize)]
 struct BrokenRow<'a> {
@@ -96,21 +98,25 @@ struct BrokenRow<'a> {
     status: Option<u16>,
     why: Option<&'a str>,
     referrer: Option<&'a str>,
+    /// Separated by spaces.
+    redirects: &'a str,
 }
 
 pub(super) fn links(args: &LinksArgs, out: &mut Out) -> Result<Exit> {
     let run = PastRun::open(&args.directory)?;
     if args.broken {
         let mut found = false;
-        let mut rows = Rows::new(out, args.csv, &["url", "reason", "status", "why", "referrer"])?;
+        let mut rows = Rows::new(out, args.csv, &BROKEN)?;
         run.for_each_broken(|link| {
             found = true;
             if !args.csv {
                 return rows.write(&link);
             }
-            let BrokenLink { url, reason, status, why, referrers, .. } = &link;
+            let BrokenLink { url, reason, status, why, referrers, redirects, .. } = &link;
             let (reason, status, why) = (*reason, *status, why.as_deref());
-            let mut row = |referrer| rows.write(&BrokenRow { url, reason, status, why, referrer });
+            let redirects = &redirects.join(" ");
+            let mut row =
+                |referrer| rows.write(&BrokenRow { url, reason, status, why, referrer, redirects });
             if referrers.is_empty() {
                 row(None)?;
             }

@@ -290,9 +290,7 @@ fn ca_file(draft: &Draft) -> Result<(), ConfigError> {
 fn credentials(draft: &Draft) -> Result<(), ConfigError> {
     let fetch = &draft.config.fetch;
     for (number, access) in fetch.access.iter().enumerate() {
-        let wrong = access.header_map().err();
-        let wrong =
-            wrong.or_else(|| (!access.url.has_host()).then(|| "`url` has no host".to_owned()));
+        let wrong = access.header_map().err().or_else(|| access.fault());
         if let Some(why) = wrong {
             let place = ["fetch", "access", &number.to_string()];
             let help = "example:\n[[fetch.access]]\nurl = \"https://docs.example.org/\"\nheaders = { \"X-Key\" = \"…\" }";

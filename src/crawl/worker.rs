@@ -342,7 +342,9 @@ fn refused(robots: &Robots, refusal: String) -> Skipped {
 fn failed(error: &FetchError) -> Skipped {
     let contact = error.contact();
     let cause = match contact {
-        Contact::Unanswered | Contact::Forbidden => Some(SkipCause::Unreachable),
+        Contact::Unanswered | Contact::Forbidden if !error.is_late() => {
+            Some(SkipCause::Unreachable)
+        }
         _ => error.is_retryable().then_some(SkipCause::Incomplete),
     };
     let skipped = Skipped::new(Reason::Failure, None, Some(error.explain()));

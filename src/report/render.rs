@@ -127,7 +127,9 @@ impl fmt::Display for Report {
             wrap(f, 0, &format!("warning: {warning}"))?;
             writeln!(f)?;
         }
-        writeln!(f, "{}: {} in {}", shown(&self.name, 40), self.end, duration(self.seconds))?;
+        let after = if self.end == End::Done { "in" } else { "after" };
+        let (name, time) = (shown(&self.name, 40), duration(self.seconds));
+        writeln!(f, "{name}: {} {after} {time}", self.end)?;
         writeln!(f)?;
         line(f, "fetched", counts.fetched, "", "")?;
         line(f, "unique", counts.unique, &share(counts.unique), "")?;

@@ -332,8 +332,8 @@ fn write_content(out: &mut Out, sides: &[Side; 2], compared: &ComparedPages) -> 
     write_list(out, "common on the site of B", find(b, of_b, Part::Common))
 }
 
-/// In three lines what both have, what only one has, and whether that is enough.
-fn summary(compared: &ComparedPages) -> [String; 3] {
+/// In a few lines what both have, what only one has, and whether that is enough.
+fn summary(compared: &ComparedPages) -> Vec<String> {
     let ComparedPages { comparison, rule, .. } = compared;
     let Comparison {
         similarity, shared, unshared: [of_b, of_a], title, other_title, targets, ..
@@ -355,7 +355,12 @@ fn summary(compared: &ComparedPages) -> [String; 3] {
         () if comparison.similarity < rule.similarity => "two pages".to_owned(),
         () => format!("two pages: {} in common are needed", words(rule.shared)),
     };
-    [
+    if [*shared, *of_a, *of_b] == [0.0; 3] {
+        // They have no passage in common, so that they were not compared.
+        let needed = format!("similarity 0.00 of {:.2} needed: two pages", rule.similarity);
+        return vec!["no content in common".to_owned(), needed];
+    }
+    vec![
         format!("{} of content in common{titles}", words(*shared)),
         format!("{} only in B, {} only in A{links}", words(*of_b), words(*of_a)),
         format!(

@@ -222,7 +222,9 @@ impl Engine {
                     self.urls.queue.put_back(host);
                 }
                 Step::Due(host, url) => {
-                    self.urls.put_back(self.filter.state(), (host, url), true)?;
+                    // A host that does not answer is asked for others of its URLs first.
+                    let answers = self.schedule.health(host).is_none_or(|it| it.failures == 0);
+                    self.urls.put_back(self.filter.state(), (host, url), answers)?;
                     self.note_queued(host)?;
                 }
                 Step::Idle(idle) => return Ok(idle),

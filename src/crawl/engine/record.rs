@@ -557,12 +557,13 @@ impl Engine {
         at: Timestamp,
     ) -> Result<(), CrawlError> {
         let found = Found::page(Some(from.id), self.urls.depth(from.id)? + 1, at);
+        let mut to = Vec::with_capacity(parsed.links.len() + 1);
         if let Some(canonical) = &parsed.canonical
             && same_site(from.url.as_str(), canonical.as_str())
+            && *canonical != from.url
         {
-            self.discover(canonical, &Found { late: self.plan.dedup.learns(), ..found })?;
+            to.push(self.discover(canonical, &Found { late: self.plan.dedup.learns(), ..found })?);
         }
-        let mut to = Vec::with_capacity(parsed.links.len());
         for link in &parsed.links {
             to.push(self.discover(link, &Found { skip, late, ..found })?);
         }

@@ -27,7 +27,7 @@ const OTHERS: [HeaderName; 6] =
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Access {
-    /// The root URL. Its path does not matter.
+    /// The root URL, without a path.
     pub url: Url,
     /// Headers by their names.
     #[serde(default, serialize_with = "hidden")]
@@ -65,6 +65,30 @@ impl Access {
     #[must_use]
     pub fn new(url: Url, headers: BTreeMap<String, String>) -> Self {
         Self { url, headers, user: None, password: None }
+    }
+
+    /// What is wrong with it apart from its headers, if anything is.
+    #[must_use]
+    pub fn fault(&self) -> Option<String> {
+        let is_root = self.url.path() == "/" && self.url.query().is_none();
+        let is_hidden = self.password.iter().chain(self.headers.values()).any(|it| it == HIDDEN);
+        let has_login = self.user.is_some() || self.password.is_some();
+        let why = if !self.url.has_host() {
+            "`url` has no host"
+        } else if !is_root {
+            "`url` must be a root URL, without a path: all URLs of the host get what follows"
+        } else if is_hidden {
+            "a password or header is hidden as ***, as `check` prints it: write what is to be sent"
+        } else if has_login
+            && self.headers.keys().any(|it| it.eq_ignore_ascii_case("authorization"))
+        {
+            "there are both a login and a header Authorization"
+        } else if self.headers.is_empty() && self.user.is_none() {
+            "neither `headers` nor `user` says what to send"
+        } else {
+            return None;
+        };
+        Some(why.to_owned())
     }
 
     /// What is sent.
@@ -247,13 +271,21 @@ mod tests {
     #[test]
     fn only_its_root_url_gets_what_a_table_says() {
         let toml =
-            "url = 'https://a.test/x'\nuser = 'me'\npassword = 'p:w'\nheaders = { X-Key = '1' }";
+            "url = 'https://a.test/'\nuser = 'me'\npassword = 'p:w'\nheaders = { X-Key = '1' }";
         let access: Access = toml::from_str(toml).unwrap();
         let credentials = Credentials::new(std::slice::from_ref(&access), None).unwrap();
         let expected = ["authorization: Basic bWU6cDp3", "x-key: 1"];
         assert_eq!(sent(&credentials, "https://a.test/any"), expected);
         for other in ["http://a.test/x", "https://b.a.test/x", "https://a.test:444/x"] {
             assert!(sent(&credentials, other).is_empty(), "{other}");
+        }
+        assert_eq!(access.fault(), None);
+        for wrong in [
+            "url = 'https://a.test/x'\nuser = 'me'",
+            "url = 'https://a.test'",
+            "url = 'https://a.test'\nuser = 'u'\npassword = '***'",
+        ] {
+            assert!(toml::from_str::<Access>(wrong).unwrap().fault().is_some(), "{wrong}");
         }
         let shown = format!("{access:?} {credentials:?} {}", toml::to_string(&access).unwrap());
         assert!(

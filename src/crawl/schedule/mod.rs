@@ -19,7 +19,7 @@ mod tests;
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeSet, BinaryHeap, HashMap, VecDeque},
+    collections::{BTreeSet, BinaryHeap, HashMap, HashSet, VecDeque},
     net::IpAddr,
     sync::Arc,
     time::{Duration, Instant},
@@ -395,20 +395,19 @@ impl Schedule {
     /// What it waits for, if nothing is in flight; `None` if nothing is left.
     pub(super) fn wait(&self) -> Option<Wait> {
         let is_sound = |host: &Host| host.health.failures == 0;
-        let (mut sound, mut failing, mut suspects) = (0, 0, 0);
-        for host in self.hosts.values().filter(|host| host.has_urls) {
-            sound += usize::from(is_sound(host));
-            failing += usize::from(!is_sound(host));
-            suspects += usize::from(self.is_suspect(&host.health));
-        }
-        let is_paced = sound > 0 || self.has_more_hosts;
-        for (.., host) in &self.later {
-            let host = self.hosts.get(host);
-            let waits = host.filter(|host| !host.has_urls && !is_sound(host));
-            sound += usize::from(host.is_none_or(is_sound));
-            failing += usize::from(waits.is_some());
-            suspects += usize::from(waits.is_some_and(|host| self.is_suspect(&host.health)));
-        }
+        let is_paced =
+            self.has_more_hosts || self.hosts.values().any(|host| host.has_urls && is_sound(host));
+        let with_urls = self.hosts.iter().filter(|(_, host)| host.has_urls).map(|(id, _)| *id);
+        let waiting: HashSet<HostId> =
+            with_urls.chain(self.later.iter().map(|(.., id)| *id)).collect();
+        // Those that are not here any more have not failed.
+        let health = waiting.iter().filter_map(|id| Some(&self.hosts.get(id)?.health));
+        let failing: Vec<&HostHealth> = health.filter(|health| health.failures > 0).collect();
+        // Whether a host had answered until now, however its requests fail.
+        let has_stopped =
+            |health: &&&HostHealth| self.is_suspect(health) || health.last_answer.is_some();
+        let suspects = failing.iter().filter(has_stopped).count();
+        let (sound, failing) = (waiting.len() - failing.len(), failing.len());
         if sound + failing == 0 && !self.has_more_hosts {
             return None;
         }
