@@ -192,12 +192,17 @@ def test_one_file_has_one_identity_for_all(service, tmp_path):
 
 def test_who_writes_without_reading_gets_an_answer(service):
     """As httpx does: it sends all of the body, and then reads."""
-    url = service("--max-body", "256 KiB").url
-    line = json.dumps({"id": 1, "text": "a few words"}) + "\n"
-    few = httpx.post(url + "/v1/judge.ndjson", content=(line.encode() for _ in range(600)), timeout=60)
+    url = service("--max-body", "256 KiB", "--queue", "8192").url
+
+    def lines(first, count):
+        documents = ({"id": number, "text": "a few words", "more": "x" * 600} for number in range(first, first + count))
+        return "".join(json.dumps(document) + "\n" for document in documents).encode()
+
+    few = httpx.post(url + "/v1/judge.ndjson", content=(lines(number, 1) for number in range(600)), timeout=60)
     assert few.text.count("verdict") == 600
-    count = 200_000
-    many = httpx.post(url + "/v1/judge.ndjson", content=((line * 1000).encode() for _ in range(count // 1000)), timeout=120)
+    count = 100_000
+    content = (lines(first, 1000) for first in range(0, count, 1000))
+    many = httpx.post(url + "/v1/judge.ndjson", content=content, timeout=60)
     answers = many.text.splitlines()
     last = json.loads(answers[-1])
     assert 600 < len(answers) < count and last["line"] == len(answers), last

@@ -4,6 +4,8 @@
 
 use std::cmp::Reverse;
 
+#[cfg(feature = "state")]
+use super::verdict::Version;
 use super::{
     compare::{Comparison, Passage, Side, passages},
     document::{Document, Documents},
@@ -14,7 +16,7 @@ use super::{
     store::{Change, Horizon, JudgeError, Known, Store},
     template::{TemplateChange, TemplateSample, Templates},
     thresholds::Thresholds,
-    verdict::{Facts, Judgement, Kind, Match, Step, Verdict, Version},
+    verdict::{Facts, Judgement, Kind, Match, Step, Verdict},
     window::{Representative, Window},
 };
 use crate::{
@@ -158,6 +160,7 @@ impl<I: Index> Engine<I> {
     ///
     /// # Errors
     /// If the store fails.
+    #[cfg(feature = "state")]
     pub(super) fn judge_version<S: Store>(
         &mut self,
         store: &mut S,
@@ -188,6 +191,7 @@ impl<I: Index> Engine<I> {
     ///
     /// # Errors
     /// If the store fails.
+    #[cfg(feature = "state")]
     pub(super) fn peek_version<S: Store>(
         &mut self,
         store: &mut S,
@@ -202,6 +206,7 @@ impl<I: Index> Engine<I> {
     }
 
     /// What a document has to do with the latest one of its key in the window.
+    #[cfg(feature = "state")]
     fn version<S: Store>(
         &mut self,
         store: &mut S,

@@ -87,7 +87,9 @@ pub use store::{JudgeError, Memory, Store};
 pub use template::Template;
 pub(crate) use template::{TemplateChange, TemplateSample};
 pub use thresholds::Thresholds;
-pub use verdict::{Facts, Held, Judgement, Kind, Match, Step, Verdict, Version};
+pub use verdict::{Facts, Judgement, Kind, Match, Step, Verdict};
+#[cfg(feature = "state")]
+pub use verdict::{Held, Version};
 pub use window::WindowOptions;
 #[cfg(feature = "state")]
 pub(crate) use window::{Packed, Representative};
@@ -166,6 +168,7 @@ impl<S: Store> Filter<S> {
     ///
     /// # Errors
     /// As [`judge`](Self::judge).
+    #[cfg(feature = "state")]
     pub fn judge_version(
         &mut self,
         document: &Document,
@@ -187,6 +190,7 @@ impl<S: Store> Filter<S> {
     ///
     /// # Errors
     /// As [`judge`](Self::judge).
+    #[cfg(feature = "state")]
     pub fn peek_version(
         &mut self,
         document: &Document,
@@ -263,11 +267,13 @@ impl<S> Filter<S> {
 
     /// Finds documents of the window by their keys from now on: [`find`](Self::find) and [`judge_version`](Self::judge_version). Takes some 27
     /// bytes of memory for each.
+    #[cfg(feature = "state")]
     pub fn index_keys(&mut self) {
         self.engine.window.index_keys();
     }
 
     /// The latest unique document of the window that has this key, if [keys are indexed](Self::index_keys).
+    #[cfg(feature = "state")]
     #[must_use]
     pub fn find(&self, key: Key) -> Option<Held> {
         let latest = self.engine.window.latest(key)?;

@@ -107,6 +107,7 @@ pub struct Judgement {
 }
 
 /// What a unique document has to do with an earlier one of the same key in the window.
+#[cfg(feature = "state")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Version {
@@ -125,6 +126,7 @@ pub enum Version {
 }
 
 /// A unique document of the window.
+#[cfg(feature = "state")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Held {

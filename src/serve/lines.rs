@@ -18,8 +18,10 @@ use tokio::{
 use super::Service;
 use crate::input::{Input, document};
 
-/// Documents that are judged together.
-const BATCH: usize = 64;
+/// Documents that are judged together, at most.
+const BATCH: usize = 256;
+/// A stream takes this part of the queue at a time, so that others have room.
+const SHARE: usize = 16;
 /// How long the buffer of answers may be full while the client takes nothing of it.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// No answer is shorter, in bytes.
@@ -205,8 +207,9 @@ impl Lines {
     /// Takes complete lines, and at the end the last one.
     fn take(&mut self, is_end: bool) -> Vec<Line> {
         let limit = self.service.options.max_body;
+        let most = (self.service.options.queue / SHARE).clamp(1, BATCH);
         let (mut lines, mut start) = (Vec::new(), 0);
-        while lines.len() < BATCH {
+        while lines.len() < most {
             let rest = &self.read[start..];
             let (line, next) = match rest.iter().position(|byte| *byte == b'\n') {
                 Some(end) => (&rest[..end], start + end + 1),
