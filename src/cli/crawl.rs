@@ -105,11 +105,12 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
     // Look-ups of names that still run are not waited for.
     runtime.shutdown_background();
     let (report, exit) = run.inspect_err(|failure| {
-        let is_begun = crawl::standing(&directory).is_ok();
-        if is_begun && matches!(failure, Failure::Crawl(error) if error.is_io()) {
+        if matches!(failure, Failure::Crawl(error) if error.is_io()) {
+            let is_begun = crawl::is_run(&directory);
+            let kept = if is_begun { "what was committed is kept: " } else { "" };
             let directory = directory.display();
             notify(format_args!(
-                "what was committed is kept: run the same command again when files in {directory} can be read and written"
+                "{kept}run the same command again when files in {directory} can be read and written"
             ));
         }
     })?;

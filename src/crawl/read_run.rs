@@ -232,6 +232,7 @@ impl PastRun {
             let row = self.state.url_by_id(id)?;
             Ok::<_, StateError>(row.map(|row| row.url.to_string()))
         };
+        let depths = self.state.depths()?;
         self.state.for_each_url(select, |row, skipped| {
             let host = suspended.get(&row.host).filter(|_| skipped.is_none());
             let referrer = row.referrer.map(|id| referrers.try_get_or_insert(id, || url_of(id)));
@@ -246,7 +247,7 @@ impl PastRun {
                 detail: host.or(row.detail.as_ref()).map(Into::into),
                 status: row.status,
                 referrer: referrer.map(Into::into),
-                depth: row.depth,
+                depth: depths.get(&row.id).copied().unwrap_or(row.depth),
                 at: skipped.map(|_| row.at.into()),
             })
         })

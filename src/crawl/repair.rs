@@ -174,7 +174,7 @@ fn queue_again(
         urls.requeue(state, &row, row.seed.unwrap_or_default(), None)?;
         done.queued += 1;
     }
-    Ok(())
+    Ok(urls.commit(state)?)
 }
 
 /// A member of gzip of this length, with nothing in it.

@@ -155,6 +155,12 @@ CREATE TABLE attempts (
     why TEXT NOT NULL                   -- how the last one ended
 ) STRICT;
 
+-- Queued URLs that are fewer links from a seed than their rows say, in order: for each the number, 4 bytes, and the depth, 2 bytes (url_index.rs).
+CREATE TABLE nearer (
+    seq INTEGER PRIMARY KEY,
+    packed BLOB NOT NULL
+) STRICT;
+
 -- By this seed the index in memory hashes URLs.
 INSERT INTO meta VALUES ('url_hash_seed', random());
 

@@ -2,9 +2,13 @@
 //!
 //! A page has a hundred links, to anywhere. An index in the file would change a page of the file for each of them. The rows of `urls` are added
 //! in the order of their numbers, and one is changed only when its URL is fetched, put off or queued again. So what is written does not
-//! depend on how many URLs are known. A start reads all rows once.
+//! depend on how many URLs are known. A start reads all rows once. Known URLs that turn out to be nearer to a seed are appended to a table
+//! of their own: a page may have a hundred links to such URLs.
 
-use std::{collections::HashSet, iter};
+use std::{
+    collections::{HashMap, HashSet},
+    iter,
+};
 
 use rusqlite::Row;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -12,7 +16,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use super::{
     State, StateError,
     hosts::{HostId, SuspendCause},
-    known_urls::{KnownUrl, KnownUrls},
+    known_urls::{KnownUrl, KnownUrls, saturated},
     queue::{Late, Queue},
     reason::Reason,
     unsigned,
@@ -58,6 +62,8 @@ pub(crate) struct UrlIndex {
     deferred: u64,
     /// The last turn that a URL was given which was queued again.
     last_turn: i64,
+    /// The URLs whose depth has changed since the last commit, and is not in their rows: numbers and depths.
+    nearer: Vec<u8>,
 }
 
 /// The URLs that wait, while they are read.
@@ -136,6 +142,11 @@ impl UrlIndex {
                 Ok(())
             },
         )?;
+        for (id, depth) in state.depths()? {
+            if !known.set_depth(id, depth) {
+                return Err(NO_URL);
+            }
+        }
         known.index();
         waiting.again.sort_unstable();
         waiting.late.sort_unstable_by_key(|it| it.0);
@@ -150,7 +161,19 @@ impl UrlIndex {
         for (_, host, id, group) in waiting.late {
             queue.push_late(host, group, id);
         }
-        Ok(Self { hash_seed, known, queue, open, deferred, last_turn })
+        Ok(Self { hash_seed, known, queue, open, deferred, last_turn, nearer: Vec::new() })
+    }
+
+    /// Writes what has changed since the last call and is not in the rows, as part of the open transaction.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn commit(&mut self, state: &State) -> Result<(), StateError> {
+        if !self.nearer.is_empty() {
+            state.execute("INSERT INTO nearer VALUES (NULL, ?)", [&self.nearer])?;
+            self.nearer.clear();
+        }
+        Ok(())
     }
 
     /// What is known of a URL in normal form.
@@ -210,7 +233,7 @@ impl UrlIndex {
     ) -> Result<(), StateError> {
         state.revive_url(row, seed)?;
         self.set_state(row.id, UrlState::Queued)?;
-        self.known.set_depth(row.id, row.depth);
+        self.set_depth(row.id, row.depth)?;
         self.put(state, row.host, row.id, late)
     }
 
@@ -266,7 +289,7 @@ impl UrlIndex {
         host: HostId,
     ) -> Result<Option<Queued>, StateError> {
         let Some(id) = self.queue.pop(host) else { return Ok(None) };
-        let url = state.url(id)?;
+        let url = UrlRow { depth: self.depth(id)?, ..state.url(id)? };
         let visit = state.visit(id)?.map(Box::new);
         Ok(Some(Queued { url, visit }))
     }
@@ -300,24 +323,22 @@ impl UrlIndex {
         id: UrlId,
         outcome: &UrlOutcome<'_>,
     ) -> Result<(), StateError> {
-        state.set_url_state(id, outcome)?;
+        state.set_url_state(id, self.depth(id)?, outcome)?;
         self.set_state(id, outcome.state)
     }
 
-    /// Says that a URL is fewer links from its seed than was known.
+    /// Says how many links a URL is from its seed, by what is known now. Its row says so when its outcome is recorded.
     ///
     /// # Errors
-    /// If SQLite fails or there is none.
-    pub(crate) fn set_depth(
-        &mut self,
-        state: &State,
-        id: UrlId,
-        depth: u32,
-    ) -> Result<(), StateError> {
+    /// If there is none.
+    pub(crate) fn set_depth(&mut self, id: UrlId, depth: u32) -> Result<(), StateError> {
+        let number = u32::try_from(id.0).map_err(|_| NO_URL)?;
         if !self.known.set_depth(id, depth) {
             return Err(NO_URL);
         }
-        state.set_depth(id, depth)
+        self.nearer.extend_from_slice(&number.to_le_bytes());
+        self.nearer.extend_from_slice(&saturated(depth).to_le_bytes());
+        Ok(())
     }
 
     /// Takes all URLs out of the queue that do not wait any more.
@@ -400,10 +421,39 @@ fn hash(seed: u64, url: &str) -> u64 {
     xxh3_64_with_seed(url.as_bytes(), seed)
 }
 
+/// Bytes of a URL and its depth.
+const NEARER: usize = 6;
+
+impl State {
+    /// The depths that have changed since the rows of their URLs were written.
+    ///
+    /// # Errors
+    /// If SQLite fails or a row makes no sense.
+    pub(crate) fn depths(&self) -> Result<HashMap<UrlId, u32>, StateError> {
+        let mut depths = HashMap::new();
+        let sql = "SELECT packed FROM nearer ORDER BY seq";
+        self.each(
+            sql,
+            [],
+            |row| row.get::<_, Vec<u8>>(0),
+            |packed| {
+                let (each, []) = packed.as_chunks::<NEARER>() else { return Err(NO_URL) };
+                depths.extend(each.iter().map(|[a, b, c, d, e, f]| {
+                    let id = UrlId(u32::from_le_bytes([*a, *b, *c, *d]).into());
+                    (id, u16::from_le_bytes([*e, *f]).into())
+                }));
+                Ok(())
+            },
+        )?;
+        Ok(depths)
+    }
+}
+
 #[cfg(test)]
 impl UrlIndex {
     /// The same after a start: from what was written.
-    pub(super) fn reloaded(self, state: &State) -> Self {
+    pub(super) fn reloaded(mut self, state: &State) -> Self {
+        self.commit(state).unwrap();
         Self::load(state).unwrap()
     }
 }

@@ -202,20 +202,20 @@ impl State {
         self.execute(sql, parameters)
     }
 
-    /// Says what has become of a URL.
+    /// Says what has become of a URL, and how many links it is from its seed.
     ///
     /// # Errors
     /// If SQLite fails.
     pub(super) fn set_url_state(
         &self,
         id: UrlId,
+        depth: u32,
         outcome: &UrlOutcome<'_>,
     ) -> Result<(), StateError> {
         let &UrlOutcome { state, cause, detail, status, at } = outcome;
-        let sql =
-            "UPDATE urls SET state = ?, detail = ?, status = ?, at = ?, cause = ? WHERE id = ?";
+        let sql = "UPDATE urls SET state = ?, detail = ?, status = ?, depth = ?, at = ?, cause = ? WHERE id = ?";
         let cause = cause.map(SkipCause::as_code);
-        self.execute(sql, (state_code(state), detail, status, at.0, cause, id.0))
+        self.execute(sql, (state_code(state), detail, status, depth, at.0, cause, id.0))
     }
 
     /// The URLs that got no answer yet, how often they were asked for, and why the last time.
@@ -270,14 +270,6 @@ impl State {
         turn: i64,
     ) -> Result<(), StateError> {
         self.execute("UPDATE urls SET late = ?, turn = ? WHERE id = ?", (late, turn, id.0))
-    }
-
-    /// Says how many links a URL is from its seed.
-    ///
-    /// # Errors
-    /// If SQLite fails.
-    pub(super) fn set_depth(&self, id: UrlId, depth: u32) -> Result<(), StateError> {
-        self.execute("UPDATE urls SET depth = ? WHERE id = ?", (depth, id.0))
     }
 
     /// Gives the URLs of each seed to the seed at its new place; those of a seed that has none any more belong to none.

@@ -422,6 +422,7 @@ impl Engine {
             self.add_point()?;
         }
         let state = self.filter.state();
+        self.urls.commit(state)?;
         self.builder.save(state)?;
         die_if_asked("state written");
         self.filter.commit()?;

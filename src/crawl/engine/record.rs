@@ -774,7 +774,7 @@ impl Engine {
         }
         let skipped = known.state == UrlState::Skipped(Reason::DuplicateLinks);
         if is_nearer && (followed || skipped) {
-            self.urls.set_depth(self.filter.state(), known.id, found.depth)?;
+            self.urls.set_depth(known.id, found.depth)?;
         }
         Ok(())
     }

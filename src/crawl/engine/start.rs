@@ -214,6 +214,7 @@ impl Engine {
             },
         )?;
         for row in without_seed {
+            let row = UrlRow { depth: self.urls.depth(row.id)?, ..row };
             match self.admit(&row.url, row.kind, row.depth, None) {
                 Ok(seed) => self.state().revive_url(&row, seed)?,
                 Err(_) if self.state().visit(row.id)?.is_some() => self.record_known(&row)?,
@@ -248,6 +249,7 @@ impl Engine {
             self.state().for_each_url(
                 |_, state, _| state.skipped(),
                 |row, reason| {
+                    let row = UrlRow { depth: self.urls.depth(row.id)?, ..row };
                     if has_ceased(&row, reason)
                         && let Ok(seed) = self.admit(&row.url, row.kind, row.depth, None)
                     {

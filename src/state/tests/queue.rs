@@ -92,8 +92,8 @@ fn a_url_that_is_queued_again_comes_last_also_after_a_start() {
         urls.requeue(&state, &UrlRow { depth: 7, ..queued.url }, 3, None).unwrap();
     }
     let last = urls.add(&state, &new_url("http://a/3", host), None).unwrap();
-    urls.set_depth(&state, ids[1], 70_000).unwrap();
-    let expected = [(ids[1], Some(0), 70_000), (ids[0], Some(3), 7), (last, Some(0), 0)];
+    urls.set_depth(ids[1], 70_000).unwrap();
+    let expected = [(ids[1], Some(0), 65_535), (ids[0], Some(3), 7), (last, Some(0), 0)];
     let mut urls = urls.reloaded(&state);
     assert_eq!(ids.map(|id| urls.depth(id).unwrap()), [7, 65_535]);
     let queued = std::iter::from_fn(|| urls.take(&state, host).unwrap());
