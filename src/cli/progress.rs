@@ -121,7 +121,7 @@ fn line(progress: Progress, before: u64, elapsed: Duration) -> String {
     );
     for (count, what) in [(counts.asked_again, "asked again"), (counts.failed, "failed")] {
         if count > 0 {
-            line += &format!(", {} {what}", thousands(count));
+            line.extend([", ", &thousands(count), " ", what]);
         }
     }
     line
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_budget_is_named_that_the_queue_will_exhaust() {
-        let line = line(Progress { max_pages: 159, ..progress() }, 0, Duration::from_secs(60));
+        let line = line(Progress { max_pages: 159, ..progress() }, 0, Duration::from_mins(1));
         assert!(line.starts_with("1:00  120 of 159 pages (20 repeated), "), "{line}");
     }
 

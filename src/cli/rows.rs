@@ -7,7 +7,7 @@ use super::{Failure, Out, Result, write_line};
 /// Writes rows of one kind.
 pub(super) enum Rows<'a> {
     Json(&'a mut Out),
-    Csv(csv::Writer<&'a mut Out>),
+    Csv(Box<csv::Writer<&'a mut Out>>),
 }
 
 impl<'a> Rows<'a> {
@@ -18,7 +18,7 @@ impl<'a> Rows<'a> {
         }
         let mut csv = csv::WriterBuilder::new().has_headers(false).from_writer(out);
         csv.write_record(header).map_err(failed)?;
-        Ok(Self::Csv(csv))
+        Ok(Self::Csv(Box::new(csv)))
     }
 
     /// Writes a row, whose fields are those of the header.

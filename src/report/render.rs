@@ -27,6 +27,9 @@ const SUMMARY_WARNINGS: usize = 5;
 const SUMMARY_HOSTS: usize = 10;
 /// Hosts in the page; `report.json` has all.
 const PAGE_HOSTS: usize = 200;
+/// How many pages of a kind there were at a point.
+type PagesOf = fn(&Point) -> u64;
+
 /// Width and height of the box of a chart.
 const CHART: (f64, f64) = (600.0, 120.0);
 /// Characters of a title or URL in the page.
@@ -67,13 +70,13 @@ impl Page<'_> {
             let y = height - height * pages as f64 / judged(last) as f64;
             format!("{x:.1},{y:.1}")
         };
-        let parts: [(&str, fn(&Point) -> u64); 3] = [
+        let parts: [(&str, PagesOf); 3] = [
             ("unique", |point| point.unique),
             ("exact", |point| point.unique + point.exact),
             ("near", |point| point.unique + point.exact + point.near),
         ];
-        let mut below: fn(&Point) -> u64 = |_| 0;
-        let area = |(name, above): (&'static str, fn(&Point) -> u64)| {
+        let mut below: PagesOf = |_| 0;
+        let area = |(name, above): (&'static str, PagesOf)| {
             let below = std::mem::replace(&mut below, above);
             let up = points.iter().map(|point| place(point, above(point)));
             let back = points.iter().rev().map(|point| place(point, below(point)));

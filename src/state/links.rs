@@ -72,7 +72,7 @@ impl State {
         let mut found: HashMap<UrlId, Inlinks> = HashMap::new();
         // Which of the URLs each one leads to.
         let mut leads: HashMap<UrlId, Vec<UrlId>> = of.iter().map(|id| (*id, vec![*id])).collect();
-        for (first, _) in &redirects.targets {
+        for first in redirects.targets.keys() {
             for target in
                 redirects.way_of(*first).filter(|target| target != first && of.contains(target))
             {

@@ -355,7 +355,7 @@ fn summary(compared: &ComparedPages) -> Vec<String> {
         () if comparison.similarity < rule.similarity => "two pages".to_owned(),
         () => format!("two pages: {} in common are needed", words(rule.shared)),
     };
-    if [*shared, *of_a, *of_b] == [0.0; 3] {
+    if *shared <= 0.0 && *of_a <= 0.0 && *of_b <= 0.0 {
         // They have no passage in common, so that they were not compared.
         let needed = format!("similarity 0.00 of {:.2} needed: two pages", rule.similarity);
         return vec!["no content in common".to_owned(), needed];

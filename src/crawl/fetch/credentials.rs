@@ -95,6 +95,9 @@ impl Access {
     ///
     /// # Errors
     /// Which header is none, or is not for the configuration to set.
+    ///
+    /// # Panics
+    /// Never: base64 is ASCII.
     pub fn header_map(&self) -> Result<HeaderMap, String> {
         let mut map = HeaderMap::new();
         for (name, value) in &self.headers {
