@@ -130,7 +130,8 @@ impl fmt::Display for Report {
             wrap(f, 0, &format!("warning: {warning}"))?;
             writeln!(f)?;
         }
-        let after = if self.end == End::Done { "in" } else { "after" };
+        let is_past = matches!(self.end, End::Open | End::Interrupted | End::Nothing);
+        let after = if is_past { "after" } else { "in" };
         let (name, time) = (shown(&self.name, 40), duration(self.seconds));
         writeln!(f, "{name}: {} {after} {time}", self.end)?;
         writeln!(f)?;

@@ -355,18 +355,18 @@ fn summary(compared: &ComparedPages) -> Vec<String> {
         () if comparison.similarity < rule.similarity => "two pages".to_owned(),
         () => format!("two pages: {} in common are needed", words(rule.shared)),
     };
+    let needed = format!(
+        "similarity {similarity:.2} of {:.2} needed, as pages {origins}: {verdict}",
+        rule.similarity
+    );
     if *shared <= 0.0 && *of_a <= 0.0 && *of_b <= 0.0 {
-        // They have no passage in common, so that they were not compared.
-        let needed = format!("similarity 0.00 of {:.2} needed: two pages", rule.similarity);
+        // They have no passage in common, so that nothing was weighed.
         return vec!["no content in common".to_owned(), needed];
     }
     vec![
         format!("{} of content in common{titles}", words(*shared)),
         format!("{} only in B, {} only in A{links}", words(*of_b), words(*of_a)),
-        format!(
-            "similarity {similarity:.2} of {:.2} needed, as pages {origins}: {verdict}",
-            rule.similarity
-        ),
+        needed,
     ]
 }
 

@@ -184,6 +184,7 @@ fn a_judgement_is_read_back_as_it_was_written() {
     }
 }
 
+#[cfg(feature = "state")]
 proptest! {
     /// Keys are found as a look at the whole window finds them, and a version without change leaves the window as it is.
     #[test]
