@@ -213,9 +213,6 @@ impl StateError {
     /// Whether the state is not the one that was asked for: then another file or other options help.
     #[must_use]
     pub fn is_misuse(&self) -> bool {
-        if let Self::File { source, .. } = self {
-            return source.kind() == io::ErrorKind::NotFound;
-        }
         matches!(
             self,
             Self::Foreign { .. }
