@@ -53,7 +53,10 @@ fn a_seed_table_has_the_defaults_that_are_documented() {
 fn a_seed_table_has_exactly_one_source() {
     let error = |text| toml::from_str::<Seed>(text).unwrap_err().to_string();
     for text in ["scope = 'any'", "url = 'http://a.org'\nfile = 'a.txt'"] {
-        assert!(error(text).contains("exactly one of `url`, `urls`, `file` and `sitemap`"), "{text}");
+        assert!(
+            error(text).contains("exactly one of `url`, `urls`, `file` and `sitemap`"),
+            "{text}"
+        );
     }
     assert!(error("url = 'http://a.org'\nmax_page = 1").contains("unknown field `max_page`"));
     let seed: Seed = toml::from_str("file = 'a.txt'\nscope = 'domain'").unwrap();

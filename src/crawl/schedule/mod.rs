@@ -403,9 +403,11 @@ impl Schedule {
         // Those that are not here any more have not failed.
         let health = waiting.iter().filter_map(|id| Some(&self.hosts.get(id)?.health));
         let failing: Vec<&HostHealth> = health.filter(|health| health.failures > 0).collect();
-        // Whether a host had answered until now, however its requests fail.
-        let has_stopped =
-            |health: &&&HostHealth| self.is_suspect(health) || health.last_answer.is_some();
+        // Whether a host had answered until now, however its requests fail: as long as no other has answered since.
+        let answered_last = |at: Instant| at >= self.network.last_answer();
+        let has_stopped = |health: &&&HostHealth| {
+            self.is_suspect(health) || health.last_answer.is_some_and(answered_last)
+        };
         let suspects = failing.iter().filter(has_stopped).count();
         let (sound, failing) = (waiting.len() - failing.len(), failing.len());
         if sound + failing == 0 && !self.has_more_hosts {
