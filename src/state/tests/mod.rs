@@ -224,8 +224,8 @@ fn a_state_of_another_version_is_refused() {
 #[test]
 fn a_directory_is_no_state() {
     let directory = TempDir::new().unwrap();
-    assert!(matches!(State::open(directory.path()), Err(StateError::Open { .. })));
-    assert!(matches!(State::open(&directory.path().join("a/b")), Err(StateError::Open { .. })));
+    assert!(matches!(State::open(directory.path()), Err(StateError::Foreign { .. })));
+    assert!(matches!(State::open(&directory.path().join("a/b")), Err(StateError::File { .. })));
 }
 
 #[cfg(unix)]
