@@ -190,7 +190,7 @@ def test_one_file_has_one_identity_for_all(service, tmp_path):
         assert client.remove("#2") and client.get("#2") is None and not client.remove("none")
 
 
-def test_who_writes_without_reading_gets_an_answer(service):
+def test_a_client_that_only_writes_gets_an_answer(service):
     """As httpx does: it sends all of the body, and then reads."""
     url = service("--max-body", "256 KiB", "--queue", "8192").url
 

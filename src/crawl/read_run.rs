@@ -262,8 +262,13 @@ impl PastRun {
         visit: impl FnMut(BrokenLink) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut broken = Broken::default();
-        self.state
-            .for_each_url(|id, state, _| broken.add(id, state), |_, ()| Ok::<_, StateError>(()))?;
+        self.state.for_each_url(
+            |id, state, _| {
+                broken.add(id, state);
+                None::<()>
+            },
+            |_, ()| Ok::<_, StateError>(()),
+        )?;
         broken.for_each(&self.state, usize::MAX, visit)
     }
 

@@ -52,14 +52,13 @@ pub(crate) struct Broken {
 }
 
 impl Broken {
-    /// A URL is in this state. Selects nothing of it.
-    pub(crate) fn add(&mut self, id: UrlId, state: UrlState) -> Option<()> {
+    /// A URL is in this state.
+    pub(crate) fn add(&mut self, id: UrlId, state: UrlState) {
         match state.skipped() {
             Some(Reason::Redirect) => self.redirects.push(id),
             Some(reason @ (Reason::Status | Reason::Failure)) => self.failed.push((id, reason)),
             _ => {}
         }
-        None
     }
 
     /// Calls `visit` with each broken link, at most `most` of them, in the order in which the URLs were found, each with at most `most` of the pages

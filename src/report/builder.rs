@@ -283,7 +283,7 @@ impl Pages {
         // Of most, the state is all that counts.
         let (mut counts, broken) = (BTreeMap::new(), &mut urls.broken);
         let select = |id: UrlId, state: UrlState, host: HostId| {
-            let _: Option<()> = broken.add(id, state);
+            broken.add(id, state);
             let of_host = waiting.get_mut(&host).filter(|_| state == UrlState::Queued);
             let reason = match (state, of_host) {
                 (UrlState::Judged, _) => return None,

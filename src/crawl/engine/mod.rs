@@ -352,7 +352,7 @@ impl Engine {
         idle: Idle,
         publish_at: &mut Instant,
     ) -> Option<Instant> {
-        let (now, is_out) = (now(), self.schedule.is_out());
+        let (now, is_out) = (now(), self.schedule.is_out_for_long());
         match (std::mem::replace(&mut self.is_out, is_out), is_out) {
             (false, true) => {
                 tracing::warn!("no host answers any more: the run pauses until one does");

@@ -83,6 +83,11 @@ impl Network {
         self.outage.is_some()
     }
 
+    /// Whether the first request of an outage has failed too.
+    pub(super) fn is_lasting(&self) -> bool {
+        self.outage.is_some_and(|(pause, _)| pause > FIRST_PAUSE)
+    }
+
     /// When a host answered last; the start, if none has.
     pub(super) fn last_answer(&self) -> Instant {
         self.last_answer

@@ -342,6 +342,11 @@ impl Schedule {
         self.network.is_out()
     }
 
+    /// Whether an outage is more than a doubt: its first request has failed too.
+    pub(super) fn is_out_for_long(&self) -> bool {
+        self.network.is_lasting()
+    }
+
     /// What to do now. Call it again after every step until it returns [`Step::Idle`], and after every report.
     pub(super) fn next(&mut self, now: Instant) -> Step {
         if self.budget.is_spent() {

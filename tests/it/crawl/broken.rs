@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::site::{Site, page};
 use crate::{
-    cli::{lines, pagesieve},
+    cli::{lines, pagesieve, stdout},
     server::{Reply, Routes},
 };
 
@@ -70,6 +70,17 @@ fn broken_links_are_listed_with_the_page_that_has_them() {
     let good = json!({"from": "http://a.test/", "to": "http://a.test/good", "reason": null, "status": 200});
     assert!(all.contains(&good), "{all:?}");
     links(&["http://a.test/unknown"]).code(1);
+    let csv = stdout(&links(&["--broken", "--csv"]).success());
+    assert!(csv.starts_with("url,reason,status,why,referrer,redirects\n"), "{csv}");
+    let moved = "http://a.test/lost,status,403,,http://a.test/,http://a.test/moved http://a.test/moved/again\n";
+    assert!(csv.contains(moved), "{csv}");
+    let csv = stdout(&links(&["http://a.test/dead", "--csv"]).success());
+    assert!(
+        csv.contains("from,to,reason,status\nhttp://a.test/,http://a.test/dead,status,404\n"),
+        "{csv}"
+    );
+    let csv = pagesieve().arg("export").arg(site.path()).arg("--csv").assert().success();
+    assert!(stdout(&csv).contains("http://a.test/dead,status,,404,http://a.test/,1,"), "{csv}");
 }
 
 #[test]
