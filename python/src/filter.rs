@@ -267,7 +267,7 @@ impl Inner {
         submissions: Vec<(u64, Submission)>,
     ) -> Result<Vec<Decision>, Failure> {
         let prepared = self.prepare_all(submissions);
-        self.with(|window| {
+        let decisions = self.with(|window| {
             let mut decisions = Vec::with_capacity(prepared.len());
             for prepared in prepared {
                 if self.closing.load(Ordering::Relaxed) {
@@ -279,7 +279,24 @@ impl Inner {
             either!(window, filter => filter.reserve_numbers(numbered));
             self.commit(window)?;
             Ok(decisions)
-        })
+        })?;
+        if self.closing.load(Ordering::Relaxed) {
+            self.close()?;
+        }
+        Ok(decisions)
+    }
+
+    /// Closes the file, if it is open. Who is told that the filter is closed can open it again at once.
+    fn close(&self) -> Result<(), Failure> {
+        let mut open = self.lock();
+        // What was judged in a batch that is open is kept.
+        let is_ours = self.process == process::id();
+        let is_deferred = is_ours && self.batches.load(Ordering::Relaxed) > 0;
+        if let Some(Open { window }) = open.as_mut().filter(|_| is_deferred) {
+            window.commit()?;
+        }
+        drop(open.take());
+        Ok(())
     }
 
     /// Commits, unless a caller wants that later.
@@ -590,17 +607,7 @@ impl Filter {
     /// Closes the file, which another process can then open. Who is judging many documents stops.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.inner.closing.store(true, Ordering::Relaxed);
-        self.work(py, 0, |inner| {
-            let mut open = inner.lock();
-            // What was judged in a batch that is open is kept.
-            let is_ours = inner.process == process::id();
-            let is_deferred = is_ours && inner.batches.load(Ordering::Relaxed) > 0;
-            if let Some(Open { window }) = open.as_mut().filter(|_| is_deferred) {
-                window.commit()?;
-            }
-            drop(open.take());
-            Ok(())
-        })
+        self.work(py, 0, Inner::close)
     }
 
     fn __enter__(this: Bound<'_, Self>) -> Bound<'_, Self> {
