@@ -1,8 +1,8 @@
 //! Decides which blocks count as text of the page: their [`Hint`]s, as far as the page's measurements and declarations agree.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, hash::BuildHasher, num::Wrapping};
 
-use foldhash::HashMap;
+use foldhash::{HashMap, fast::FixedState};
 
 use super::{
     blocks::{Kind, Measured, Sum},
@@ -240,12 +240,16 @@ fn credible_hints(
     hints
 }
 
-/// What the elements of one name in one parent have together, if the name says that they stand beside the text.
+/// What the elements of one name in one parent have together, if the name says that they stand beside the text. What is repeated counts once.
 fn named_alike(page: &Measured<'_>) -> HashMap<(usize, u32), Sum> {
+    let hasher = FixedState::default();
+    let texts = page.add_up(|segment| Wrapping(hasher.hash_one(page.text(segment))));
     let mut alike: HashMap<(usize, u32), Sum> = HashMap::default();
-    for (block, sum) in page.blocks.iter().zip(&page.sums).skip(1) {
-        if block.hint != Hint::None && block.shape != 0 {
-            *alike.entry((block.parent, block.shape)).or_default() += *sum;
+    let mut known: HashSet<(usize, u32, Wrapping<u64>)> = HashSet::default();
+    for ((block, sum), text) in page.blocks.iter().zip(&page.sums).zip(texts).skip(1) {
+        let name = (block.parent, block.shape);
+        if block.hint != Hint::None && block.shape != 0 && known.insert((name.0, name.1, text)) {
+            *alike.entry(name).or_default() += *sum;
         }
     }
     alike

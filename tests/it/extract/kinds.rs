@@ -701,10 +701,12 @@ fn a_name_does_not_decide_about_half_of_a_page() {
 
 #[test]
 fn paragraphs_of_one_name_count_together() {
-    let paragraph = "<p class=MsoFooter>The mill was rebuilt in the spring, as the storms of the winter had torn off half of a wall.</p>";
+    let paragraphs: String = ["mill", "weir", "bridge"]
+        .map(|it| format!("<p class=MsoFooter>The {it} was rebuilt in the spring, as the storms of the winter had torn off half of a wall.</p>"))
+        .concat();
     let other = "<p>The ferry goes again from April on, at six in the morning, and on Sundays an hour later than that.</p>";
-    let page = format!("<h1>Repairs</h1>{}{}", paragraph.repeat(3), other.repeat(3));
-    check("paragraphs", &page, &["The mill was", "The ferry goes"], &[]);
+    let page = format!("<h1>Repairs</h1>{paragraphs}{}", other.repeat(3));
+    check("paragraphs", &page, &["The mill was", "The bridge was", "The ferry goes"], &[]);
 }
 
 #[test]
