@@ -27,8 +27,8 @@ use super::{
 };
 use crate::{
     config::{Draft, is_contact},
-    crawl::{self, Control, Plan, Progress, fetch::Access},
-    page::{NormalUrl, thousands},
+    crawl::{self, Control, CrawlError, Plan, Progress, fetch::Access, scope::read_seed_file},
+    page::{NormalUrl, UrlOptions, thousands},
     report::{Counts, End, HTML, Report, Warning, counted, minute},
 };
 
@@ -51,7 +51,7 @@ pub(super) struct Args {
     #[command(flatten)]
     target: Target,
     /// The run directory, instead of the configured one
-    #[arg(long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR", alias = "output")]
     out: Option<PathBuf>,
     /// Read robots.txt and sitemaps but no pages, and print what would be fetched and why
     #[arg(long, conflicts_with = "fresh")]
@@ -391,6 +391,11 @@ impl Target {
                 let mut text = String::new();
                 let read = io::stdin().read_to_string(&mut text);
                 read.map_err(Failure::read("standard input"))?;
+                let bad = |errors| {
+                    let path = PathBuf::from("standard input");
+                    Failure::from(CrawlError::SeedLines { path, errors })
+                };
+                read_seed_file(text.as_bytes(), &UrlOptions::default()).map_err(bad)?;
                 let urls: Vec<Value> = listed(&text).map(Value::from).collect();
                 let first = urls.first().and_then(Value::as_str).map(str::to_owned);
                 let none = || {
@@ -503,14 +508,20 @@ fn header(text: &str) -> Result<(String, String), String> {
     Ok(header)
 }
 
-/// The name of the run: the host, with the port if the URL has one.
-fn name(url: &str) -> Result<String> {
+/// A URL with a host.
+pub(super) fn absolute(url: &str) -> Result<Url> {
     let refused = |why: &str| {
-        let help = "example: `pagesieve crawl https://docs.example.org/`";
+        let help = "URLs are absolute, as in https://docs.example.org/";
         Failure::refused(Exit::Usage, format!("{url:?} is not a URL: {why}"), help)
     };
     let parsed = Url::parse(url).map_err(|error| refused(&error.to_string()))?;
-    let host = parsed.host_str().ok_or_else(|| refused("it has no host"))?;
+    if parsed.has_host() { Ok(parsed) } else { Err(refused("it has no host")) }
+}
+
+/// The name of the run: the host, with the port if the URL has one.
+fn name(url: &str) -> Result<String> {
+    let parsed = absolute(url)?;
+    let host = parsed.host_str().unwrap_or_default();
     Ok(parsed.port().map_or_else(|| host.to_owned(), |port| format!("{host}-{port}")))
 }
 

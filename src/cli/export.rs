@@ -6,7 +6,7 @@ use std::{io::Write, path::PathBuf};
 use clap::ValueEnum;
 use serde::Serialize;
 
-use super::{Exit, Failure, Out, Result, notify, rows::Rows};
+use super::{Exit, Failure, Out, Result, crawl::absolute, notify, rows::Rows};
 use crate::{
     crawl::{CrawlError, PastRun, state_in},
     filter::Step,
@@ -130,7 +130,7 @@ pub(super) fn links(args: &LinksArgs, out: &mut Out) -> Result<Exit> {
             let message = format!("the run in {} does not know {url}", args.directory.display());
             Failure::refused(Exit::Failed, message, KNOWN)
         };
-        run.url(url)?.map(|row| row.id).ok_or_else(unknown)
+        run.url(absolute(url)?.as_str())?.map(|row| row.id).ok_or_else(unknown)
     });
     let mut rows = Rows::new(out, args.csv, &["from", "to", "reason", "status"])?;
     run.for_each_link(of.transpose()?, |link| rows.write(link))?;

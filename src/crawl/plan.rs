@@ -295,7 +295,7 @@ pub enum CrawlError {
         source: io::Error,
     },
     /// There is no run.
-    #[error("{} is not a run directory: its state.sqlite is missing or empty", .0.display())]
+    #[error("{} is no run directory: {}", .0.display(), if .0.is_dir() { "its state.sqlite is missing or empty" } else { "there is no such directory" })]
     NoRun(PathBuf),
     /// The state of a run is missing.
     #[error(

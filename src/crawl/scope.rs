@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use url::{Position, Url};
 
 use crate::{
-    page::{NormalUrl, UrlOptions},
+    page::{NormalUrl, UrlError, UrlOptions},
     report::counted,
     state::Reason,
 };
@@ -109,6 +109,10 @@ impl TryFrom<Fields> for Seed {
     type Error = &'static str;
 
     fn try_from(mut fields: Fields) -> Result<Self, &'static str> {
+        let urls = fields.url.iter().chain(fields.urls.iter().flatten()).chain(&fields.sitemap);
+        if urls.into_iter().any(has_credentials) {
+            return Err(CREDENTIALS);
+        }
         let sources = [
             fields.url.take().map(Source::Url),
             fields.urls.take().map(Source::Urls),
@@ -139,9 +143,16 @@ impl Seed {
     }
 }
 
+/// Seeds are written to outputs.
+const CREDENTIALS: &str = "a seed has a name or a password, which would be written to outputs: give it in [[fetch.access]]";
+
+fn has_credentials(url: &Url) -> bool {
+    !url.username().is_empty() || url.password().is_some()
+}
+
 /// A line of a seed file is not a URL that can be fetched, or not UTF-8.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot read {text:?} in line {line} of the seed file")]
+#[error("cannot read {text:?} in line {line}")]
 #[non_exhaustive]
 pub struct SeedLineError {
     /// The number of the line, from 1.
@@ -195,7 +206,11 @@ fn read_line(
     if text.is_empty() {
         return Ok(None);
     }
-    NormalUrl::parse(text, options).map(Some).map_err(|source| error(source.into()))
+    let url = Url::parse(text).map_err(|source| error(UrlError::Syntax(source).into()))?;
+    if has_credentials(&url) {
+        return Err(error(CREDENTIALS.into()));
+    }
+    NormalUrl::new(&url, options).map(Some).map_err(|source| error(source.into()))
 }
 
 fn without_comment(line: &str) -> &str {

@@ -16,7 +16,7 @@ use super::{
     store::{Change, Horizon, JudgeError, Known, Store},
     template::{TemplateChange, TemplateSample, Templates},
     thresholds::Thresholds,
-    verdict::{Facts, Judgement, Kind, Match, Step, Verdict},
+    verdict::{Facts, Judgement, Kind, Match, Nearest, Step, Verdict},
     window::{Representative, Window},
 };
 use crate::{
@@ -80,6 +80,8 @@ struct Decided {
     facts: Facts,
     /// Its digests that are not known yet.
     new: Vec<Digest>,
+    /// If it is unique, the most similar page that it was compared with.
+    nearest: Option<Nearest>,
 }
 
 /// Where an engine stands, so that another can continue from there.
@@ -146,11 +148,8 @@ impl<I: Index> Engine<I> {
         document: &Document,
     ) -> Result<Judgement, S::Error> {
         self.advance(store, document.at)?;
-        let Decided { verdict, facts, new } = self.decide(store, document)?;
-        let change = match verdict {
-            Verdict::Unique => self.add_representative(document, facts, new),
-            Verdict::Duplicate(_) => self.add_duplicate(verdict, facts, new),
-        };
+        let decided = self.decide(store, document)?;
+        let change = self.add(document, decided);
         store.remember(document, &change)?;
         Ok(change.judgement)
     }
@@ -172,16 +171,14 @@ impl<I: Index> Engine<I> {
             Verdict::Unique => self.version(store, document)?,
             Verdict::Duplicate(_) => None,
         };
-        let Decided { verdict, facts, new } = decided;
-        let change = match (verdict, version) {
-            (Verdict::Unique, Some(Version::Unchanged { .. })) => {
-                let judgement = self.numbered(verdict, facts);
+        let change = match version {
+            Some(Version::Unchanged { .. }) => {
+                let judgement = self.numbered(decided.verdict, decided.facts);
                 self.unchanged += 1;
                 let digests = Vec::new();
                 Change { judgement, digests, alias: None, representative: None, template: None }
             }
-            (Verdict::Unique, _) => self.add_representative(document, facts, new),
-            (Verdict::Duplicate(_), _) => self.add_duplicate(verdict, facts, new),
+            _ => self.add(document, decided),
         };
         store.remember(document, &change)?;
         Ok((change.judgement, version))
@@ -239,8 +236,8 @@ impl<I: Index> Engine<I> {
         document: &Document,
     ) -> Result<Judgement, S::Error> {
         self.at_limit.clear();
-        let Decided { verdict, facts, .. } = self.decide(store, document)?;
-        Ok(Judgement { id: self.next, at: self.window.clock, verdict, facts })
+        let Decided { verdict, facts, nearest, .. } = self.decide(store, document)?;
+        Ok(Judgement { id: self.next, at: self.window.clock, verdict, facts, nearest })
     }
 
     /// Decides whether a document is a duplicate of one in the window.
@@ -252,7 +249,7 @@ impl<I: Index> Engine<I> {
         if let Some(body) = document.sketch.body
             && let Some((verdict, facts)) = self.look_up(store, document.key, body, Step::Body)?
         {
-            return Ok(Decided { verdict, facts, new: Vec::new() });
+            return Ok(Decided { verdict, facts, new: Vec::new(), nearest: None });
         }
         let side = self.content_of(document).map(|content| Side::new(&self.rule, content));
         let template = self.templates.get(document.sketch.origin);
@@ -265,11 +262,14 @@ impl<I: Index> Engine<I> {
             && let Some((verdict, _)) = self.look_up(store, document.key, text, Step::Text)?
             && self.is_the_same_page(store, document, side.as_ref(), verdict)?
         {
-            return Ok(Decided { verdict, facts, new: Vec::from_iter(document.sketch.body) });
+            let new = Vec::from_iter(document.sketch.body);
+            return Ok(Decided { verdict, facts, new, nearest: None });
         }
         let new = document.sketch.body.into_iter().chain(document.sketch.text.digest).collect();
-        let near = if thin { None } else { self.near(store, document, side.as_ref())? };
-        Ok(Decided { verdict: near.map_or(Verdict::Unique, Verdict::Duplicate), facts, new })
+        let (near, nearest) =
+            if thin { (None, None) } else { self.near(store, document, side.as_ref())? };
+        let verdict = near.map_or(Verdict::Unique, Verdict::Duplicate);
+        Ok(Decided { verdict, facts, new, nearest: nearest.filter(|_| near.is_none()) })
     }
 
     /// The content of a page, if pages are compared by it.
@@ -453,39 +453,40 @@ impl<I: Index> Engine<I> {
     }
 
     /// The page whose content a document repeats. Without content the nearest text that the rule accepts, of equally near ones the oldest:
-    /// nearest by signature, or by fingerprint where the rule compares nothing else.
+    /// nearest by signature, or by fingerprint where the rule compares nothing else. Also the most similar page whose content it does not repeat.
     fn near<S: Store>(
         &mut self,
         store: &mut S,
         document: &Document,
         side: Option<&Side<'_>>,
-    ) -> Result<Option<Match>, S::Error> {
+    ) -> Result<(Option<Match>, Option<Nearest>), S::Error> {
         self.candidates.clear();
         if let Some(signature) = self.thresholds.comparable(&document.sketch.text) {
             let radius = self.thresholds.search_radius(document.sketch.text.features);
             self.index.candidates(signature.fingerprint(), radius, &mut self.candidates);
         }
-        let best = match side {
+        let (best, nearest) = match side {
             Some(side) => self.near_by_content(store, document, side)?,
-            None => None,
+            None => (None, None),
         };
-        Ok(best.or_else(|| self.near_by_text(document)))
+        Ok((best.or_else(|| self.near_by_text(document)), nearest))
     }
 
-    /// The most similar page that a document repeats, of several the oldest.
+    /// The most similar page that a document repeats, of several the oldest; and the most similar one that it does not.
     fn near_by_content<S: Store>(
         &self,
         store: &mut S,
         document: &Document,
         side: &Side<'_>,
-    ) -> Result<Option<Match>, S::Error> {
+    ) -> Result<(Option<Match>, Option<Nearest>), S::Error> {
         let mut ids: Vec<(DocId, usize)> = self.candidates.iter().map(|it| (it.id, 0)).collect();
         if let Some(passages) = &self.passages {
             let is_known = |id| self.window.still_has(id);
             passages.find(&document.searched, self.next, is_known, &mut ids);
         }
         ids.sort_by_key(|&(id, keys)| (Reverse(keys), id));
-        let (mut best, mut compared): (Option<Match>, Vec<DocId>) = (None, Vec::new());
+        let (mut best, mut nearest) = (None::<Match>, None::<Nearest>);
+        let mut compared: Vec<DocId> = Vec::new();
         for (id, _) in ids {
             let other = self.window.get(id).filter(|it| it.has_content && it.key != document.key);
             let Some(other) = other.filter(|_| !compared.contains(&id)) else { continue };
@@ -498,17 +499,23 @@ impl<I: Index> Engine<I> {
                 continue;
             }
             let found = self.compare(store, (side, document.sketch.origin), &other)?;
-            let Some(found) = found.filter(|it| it.repeats(&self.rule)) else { continue };
-            let signatures = [other.signature.unwrap_or_default(), document.sketch.text.signature];
+            let Some(found) = found.filter(|it| it.shared >= self.rule.shared) else { continue };
             #[expect(clippy::cast_possible_truncation, reason = "it is from 0 to 1")]
-            let found =
-                Match { similarity: found.similarity as f32, ..Match::near(id, signatures) };
+            let similarity = found.similarity as f32;
+            if !found.repeats(&self.rule) {
+                if nearest.is_none_or(|it| it.similarity < similarity) {
+                    nearest = Some(Nearest { of: id, similarity });
+                }
+                continue;
+            }
+            let signatures = [other.signature.unwrap_or_default(), document.sketch.text.signature];
+            let found = Match { similarity, ..Match::near(id, signatures) };
             let order = |it: &Match| (it.similarity, Reverse(it.of));
             if best.is_none_or(|best| order(&found) > order(&best)) {
                 best = Some(found);
             }
         }
-        Ok(best)
+        Ok((best, nearest))
     }
 
     /// What two pages have in common and apart, the later page first, if the filter compares pages.
@@ -554,6 +561,17 @@ impl<I: Index> Engine<I> {
             // Candidates come in the order of their fingerprints' distances.
             accepted.next()
         }
+    }
+
+    /// Remembers a document that was decided on.
+    fn add(&mut self, document: &Document, decided: Decided) -> Change {
+        let Decided { verdict, facts, new, nearest } = decided;
+        let mut change = match verdict {
+            Verdict::Unique => self.add_representative(document, facts, new),
+            Verdict::Duplicate(_) => self.add_duplicate(verdict, facts, new),
+        };
+        change.judgement.nearest = nearest;
+        change
     }
 
     /// Enters a unique document into the window and the indexes.
@@ -616,7 +634,7 @@ impl<I: Index> Engine<I> {
         if let Some(found) = verdict.matched() {
             self.duplicates[usize::from(found.kind == Kind::Near)] += 1;
         }
-        Judgement { id, at: self.window.clock, verdict, facts }
+        Judgement { id, at: self.window.clock, verdict, facts, nearest: None }
     }
 }
 

@@ -6,7 +6,7 @@ use rusqlite::{Row, params};
 
 use super::{State, StateError, signed, unknown_code, unsigned};
 use crate::{
-    filter::{Facts, Judgement, Key, Kind, Match, Step, Verdict},
+    filter::{Facts, Judgement, Key, Kind, Match, Nearest, Step, Verdict},
     fingerprint::Fingerprint,
     page::{DocId, Lang, Timestamp},
 };
@@ -50,7 +50,8 @@ const THIN: u8 = 1;
 const NEEDS_SCRIPTS: u8 = 2;
 
 pub(super) const COLUMNS: &str = "d.id, d.name, d.title, d.at, d.stored, d.kind, d.step, d.match, d.distance, \
-                                  d.signature_distance, d.fingerprint, d.chars, d.features, d.lang, d.payload, d.asked, d.similarity, d.thin";
+                                  d.signature_distance, d.fingerprint, d.chars, d.features, d.lang, d.payload, d.asked, d.similarity, d.thin, \
+                                  d.nearest";
 
 impl State {
     /// The last documents that were judged, at most this many, in order: name, number, and the number of the one that each repeats.
@@ -78,9 +79,11 @@ impl State {
         judgement: &Judgement,
         entered: Option<&Entered>,
     ) -> Result<(), StateError> {
-        let Judgement { id, at, verdict, facts } = judgement;
+        let Judgement { id, at, verdict, facts, nearest } = judgement;
         let found = verdict.matched();
-        let sql = "INSERT INTO documents VALUES (?, ?, NULL, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, ?, ?, ?, ?, ?)";
+        let similarity =
+            found.map(|found| found.similarity).or(nearest.map(|nearest| nearest.similarity));
+        let sql = "INSERT INTO documents VALUES (?, ?, NULL, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, ?, ?, ?, ?, ?, ?)";
         let parameters = params![
             signed(id.0),
             name,
@@ -94,11 +97,12 @@ impl State {
             facts.chars,
             facts.features,
             facts.lang.as_ref().map(Lang::as_str),
-            found.map(|found| f64::from(found.similarity)),
+            similarity.map(f64::from),
             facts.thin,
             entered.map(|entered| &entered.digests),
             entered.and_then(|entered| entered.alias).map(signed),
             entered.map(|entered| signed(entered.key.0)),
+            nearest.map(|nearest| signed(nearest.of.0)),
         ];
         self.execute(sql, parameters)
     }
@@ -237,11 +241,14 @@ pub(super) fn read_document(row: &Row<'_>) -> rusqlite::Result<JudgedDocument> {
     };
     let (id, at) = (DocId(unsigned(row.get(0)?)), Timestamp(row.get(3)?));
     let (payload, asked): (Option<_>, Option<_>) = (row.get(14)?, row.get(15)?);
+    let nearest = row.get::<_, Option<i64>>(18)?.map(|of| DocId(unsigned(of)));
+    let similarity: Option<f32> = row.get(16)?;
+    let nearest = nearest.zip(similarity).map(|(of, similarity)| Nearest { of, similarity });
     Ok(JudgedDocument {
         name: row.get(1)?,
         title: row.get(2)?,
         stored: row.get(4)?,
-        judgement: Judgement { id, at, verdict: read_verdict(row)?, facts },
+        judgement: Judgement { id, at, verdict: read_verdict(row)?, facts, nearest },
         capture: payload.zip(asked).map(|(payload, at)| Capture { payload, at: Timestamp(at) }),
         needs_scripts: flags & NEEDS_SCRIPTS != 0,
     })
@@ -313,7 +320,7 @@ impl State {
             name,
             title: None,
             stored: false,
-            judgement: Judgement { id, at, verdict, facts },
+            judgement: Judgement { id, at, verdict, facts, nearest: None },
             capture: None,
             needs_scripts: false,
         }))

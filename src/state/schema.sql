@@ -39,11 +39,12 @@ CREATE TABLE documents (
     lang TEXT,
     payload BLOB,                       -- SHA-1 of the body as received, if WARC files are written
     asked INTEGER,                      -- when it was requested, if WARC files are written
-    similarity REAL,                    -- to its match, by the measure that decided
+    similarity REAL,                    -- to its match, or to the nearest page, by the measure that decided
     thin INTEGER NOT NULL DEFAULT 0,    -- 1 it has hardly any content of its own, 2 it shows none until its scripts run, 3 both
     digests BLOB,                       -- of body and text, if it is known by them
     alias INTEGER,                      -- the number among aliases; NULL for a representative
-    key INTEGER                         -- the document's key
+    key INTEGER,                        -- the document's key
+    nearest INTEGER                     -- of a unique page, the most similar one that it was compared with
 ) STRICT;
 
 -- The texts of near duplicates that are not stored, if texts are written at all.

@@ -216,6 +216,11 @@ fn the_options_of_a_crawl_of_urls_narrow_it() {
     crawl(&["-", "--max-depth", "0"]).write_stdin(format!("{url}a\n\n{url}\n")).assert().success();
     assert_eq!(server.requests().len() - before, 3, "robots.txt too");
     crawl(&["-"]).write_stdin("# nothing\n").assert().code(2);
+    let bad = crawl(&["-"]).write_stdin(format!("{url}\nno url\n")).assert().code(2);
+    assert!(
+        message(&bad)
+            .contains("standard input: 1 bad line, the first: cannot read \"no url\" in line 2")
+    );
     crawl(&["docs.toml", "--scope", "any"]).assert().code(2);
 
     let run = format!("runs/127.0.0.1-{}", server.address().port());

@@ -197,7 +197,21 @@ fn every_bad_line_of_a_seed_file_is_named() {
     let file = b"http://a.org/\nexample.org\n\nftp://a.org/\nhttp://\xFF/\n";
     let errors = read_seed_file(file, &UrlOptions::default()).unwrap_err();
     assert_eq!(errors.iter().map(|error| error.line).collect::<Vec<_>>(), [2, 4, 5]);
-    assert_eq!(errors[0].to_string(), "cannot read \"example.org\" in line 2 of the seed file");
+    assert_eq!(errors[0].to_string(), "cannot read \"example.org\" in line 2");
+}
+
+#[test]
+fn a_seed_has_no_credentials() {
+    for seed in [
+        "url = 'http://me:word@a.org'",
+        "urls = ['http://me@a.org']",
+        "sitemap = 'http://:word@a.org'",
+    ] {
+        let error = toml::from_str::<Seed>(seed).unwrap_err().to_string();
+        assert!(error.contains("[[fetch.access]]"), "{error}");
+    }
+    let errors = read_seed_file(b"http://me:word@a.org/", &UrlOptions::default()).unwrap_err();
+    assert!(errors[0].source.to_string().contains("[[fetch.access]]"));
 }
 
 proptest! {
