@@ -20,6 +20,7 @@ use url::Url;
 
 use super::{
     Exit, Failure, Out, Result,
+    compare::compare,
     exit::{next_signal, runtime},
     notify,
     progress::{self, Show},
@@ -76,14 +77,20 @@ pub(super) struct Args {
     progress: Show,
 }
 
-/// Write the report of a run again, and print its summary
+/// Write the report of a run again, and print its summary; or compare two runs
+///
+/// With a second run, prints the counts of both, and the URLs that only one has or of which something else became.
 ///
 /// While a crawl is running in the directory, prints only the summary as of its last commit and writes no files. Where nothing can be
 /// written, prints only the summary too.
 #[derive(Debug, clap::Args)]
 pub(super) struct ReportArgs {
     /// The run directory
+    #[arg(value_name = "RUN")]
     directory: PathBuf,
+    /// Another run directory, to compare the first with
+    #[arg(value_name = "OTHER")]
+    other: Option<PathBuf>,
 }
 
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
@@ -161,6 +168,9 @@ fn say_what_is_continued(plan: &Plan) {
 }
 
 pub(super) fn report(args: &ReportArgs, out: &mut Out) -> Result<Exit> {
+    if let Some(other) = &args.other {
+        return compare(out, [&args.directory, other]);
+    }
     let (report, is_written) = crawl::report(&args.directory)?;
     if is_written {
         print_summary(&report, &args.directory, out)?;

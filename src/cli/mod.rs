@@ -6,6 +6,7 @@
 
 mod about;
 mod check;
+mod compare;
 mod crawl;
 #[cfg(feature = "demo")]
 pub mod demo;

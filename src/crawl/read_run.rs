@@ -1,7 +1,8 @@
 //! Reads a run without continuing it: the outcome of one URL or of all, and the pages nearest to a text.
 
 use std::{
-    collections::{BinaryHeap, HashMap},
+    collections::{BTreeMap, BinaryHeap, HashMap},
+    fmt,
     num::NonZeroUsize,
     path::Path,
 };
@@ -24,7 +25,7 @@ use crate::{
     learn::{self, Learner, LearntRule},
     page::{DocId, NormalUrl, Timestamp, UrlOptions},
     report::{Broken, BrokenLink},
-    sink::SkippedLine,
+    sink::{SkippedLine, VerdictName},
     state::{
         JudgedDocument, KeptText, Reason, RecordedRecipe, SignatureLog, State, StateError, UrlId,
         UrlRow, UrlState,
@@ -57,7 +58,7 @@ pub struct UrlExplanation {
     pub suspended: Option<String>,
     /// The judged document, if it was judged.
     pub document: Option<JudgedDocument>,
-    /// What it repeats, if it is a duplicate.
+    /// What it repeats, if it is a duplicate; of a unique page the nearest one, if it was compared with others.
     pub matched: Option<JudgedDocument>,
     /// The run of what it repeats, if it is another one.
     pub against: Option<String>,
@@ -130,6 +131,27 @@ impl Lookup {
     }
 }
 
+/// What became of a URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// It was judged.
+    Judged(VerdictName),
+    /// It was skipped.
+    Skipped(Reason),
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Judged(VerdictName::Unique) => f.write_str("unique"),
+            Self::Judged(VerdictName::Exact) => f.write_str("exact duplicate"),
+            Self::Judged(VerdictName::Near) => f.write_str("near duplicate"),
+            Self::Skipped(reason) => write!(f, "skipped: {reason}"),
+        }
+    }
+}
+
 impl UrlExplanation {
     /// Why it was skipped, if it was.
     #[must_use]
@@ -186,9 +208,11 @@ impl PastRun {
         let suspended = state.suspended_hosts()?.into_iter().find(|host| host.host == url.host);
         let judged = url.state == UrlState::Judged;
         let document = if judged { state.document_named(url.url.as_str())? } else { None };
-        let of = document.as_ref().and_then(|document| document.judgement.verdict.matched());
-        let matched = of.map(|of| state.document(of.of)).transpose()?.flatten();
-        let other = of.map(|of| state.other(of.of)).transpose()?.flatten();
+        let judgement = document.as_ref().map(|document| document.judgement);
+        let of = judgement.and_then(|it| it.verdict.matched().map(|found| found.of));
+        let nearest = judgement.and_then(|it| it.nearest.map(|nearest| nearest.of));
+        let matched = of.or(nearest).map(|of| state.document(of)).transpose()?.flatten();
+        let other = of.map(|of| state.other(of)).transpose()?.flatten();
         let visit = if judged { state.visit(url.id)? } else { None };
         let revisits = visit.filter(|visit| visit.visits > 0).map(|visit| Revisits {
             visits: visit.visits,
@@ -207,6 +231,28 @@ impl PastRun {
             matched,
             against: other.map(|(_, run, _)| run),
         }))
+    }
+
+    /// What became of each URL that is not queued: the verdict on its latest version, or why it was skipped.
+    ///
+    /// # Errors
+    /// If the state cannot be read.
+    pub fn outcomes(&self) -> Result<BTreeMap<String, Outcome>, CrawlError> {
+        let mut outcomes = BTreeMap::new();
+        let select = |_, state, _| match state {
+            UrlState::Skipped(reason) => Some(reason),
+            UrlState::Judged | UrlState::Queued => None,
+        };
+        self.state.for_each_url(select, |row, reason| {
+            outcomes.insert(row.url.to_string(), Outcome::Skipped(reason));
+            Ok::<_, StateError>(())
+        })?;
+        self.state.for_each_document(|document| {
+            let verdict = document.judgement.verdict.into();
+            outcomes.insert(document.name, Outcome::Judged(verdict));
+            Ok(())
+        })?;
+        Ok(outcomes)
     }
 
     /// Calls `visit` with each URL that was skipped, or with each one that is still `pending`, in the order in which they were found. The reason

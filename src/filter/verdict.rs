@@ -105,7 +105,6 @@ pub struct Judgement {
     /// Facts about its text.
     pub facts: Facts,
     /// Of a unique page that was compared with others: the most similar of those that have enough in common with it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nearest: Option<Nearest>,
 }
 

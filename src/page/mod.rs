@@ -120,6 +120,13 @@ pub(crate) fn thousands(number: u64) -> String {
     grouped
 }
 
+/// A number of things: `1 page`, `4,920 pages`.
+#[cfg(feature = "crawl")]
+pub(crate) fn counted(number: impl TryInto<u64>, thing: &str) -> String {
+    let number = number.try_into().unwrap_or(u64::MAX);
+    format!("{} {thing}{}", thousands(number), if number == 1 { "" } else { "s" })
+}
+
 /// Serialises a size in the largest unit that divides it, so that a configuration reads back the same value.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes the field by reference")]
 pub(crate) fn serialize_size<S: Serializer>(

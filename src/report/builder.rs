@@ -1,8 +1,8 @@
-//! Counts a run from its state, and chooses the clusters that the report shows.
+//! Counts a run from its state.
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, HashMap, VecDeque},
+    collections::{BTreeMap, HashMap},
 };
 
 use serde::{Deserialize, Serialize};
@@ -10,14 +10,17 @@ use url::Url;
 
 use crate::{
     filter::{Kind, Step},
-    page::{DocId, Lang, site_of},
+    page::DocId,
     report::{
-        BROKEN, CLUSTERS, Cluster, Counts, End, Host, MEMBERS, Member, Omitted, Pass, Report,
-        SEEDS, SuspendedHost, UnreachableSeed, Warning, broken::Broken,
+        BROKEN, CHANGED, ChangedPage, Counts, Distributions, EXAMPLES, End, Example, Host, Omitted,
+        Pass, Report, SEEDS, Saved, Similarities, SuspendedHost, UnreachableSeed, Warning,
+        broken::Broken,
+        cluster::{Group, choose, clusters, site},
     },
     sink::ChangeName,
     state::{
         HostId, JudgedDocument, Reason, SkipCause, State, StateError, UrlId, UrlRow, UrlState,
+        Visit,
     },
 };
 
@@ -35,6 +38,8 @@ pub(crate) struct Builder {
     pass: Option<Pass>,
     /// How many seeds were not fetched because a budget was spent, and the first of them.
     unasked: (u64, Vec<UnreachableSeed>),
+    #[serde(default)]
+    distributions: Distributions,
 }
 
 /// The judged pages of a run, counted.
@@ -47,17 +52,9 @@ pub(crate) struct Pages {
     needs_scripts: (u64, DocId),
     hosts: HashMap<String, Host>,
     groups: HashMap<DocId, Group>,
-}
-
-/// A unique page that others repeat.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Group {
-    document: DocId,
-    /// How many pages repeat it, and how many of them are near duplicates.
-    count: u64,
-    near: u64,
-    /// The language of the first of them.
-    lang: Option<Lang>,
+    similarities: Similarities,
+    /// Characters of duplicates that were not stored.
+    characters: u64,
 }
 
 /// The URLs that failed, counted.
@@ -68,6 +65,7 @@ struct Urls {
     seeds: Vec<UrlRow>,
     broken: Broken,
     suspended: Vec<SuspendedHost>,
+    examples: BTreeMap<Reason, Vec<Example>>,
 }
 
 impl Builder {
@@ -106,8 +104,9 @@ impl Builder {
         *count += 1;
     }
 
-    /// Counts a page that was found for the first time.
-    pub(crate) fn found(&mut self) {
+    /// Counts a page that was found for the first time: its response time in milliseconds, its size in bytes, its depth.
+    pub(crate) fn found(&mut self, time: Option<u64>, size: u64, depth: u32) {
+        self.distributions.add(time, size, depth);
         if let Some(pass) = &mut self.pass {
             pass.new += 1;
         }
@@ -145,11 +144,19 @@ impl Builder {
         }
         run.suspended = std::mem::take(&mut urls.suspended);
         run.suspended.sort_by(|a, b| b.urls.cmp(&a.urls).then_with(|| a.host.cmp(&b.host)));
+        run.saved = Saved {
+            requests: [Reason::Rule, Reason::LowYield, Reason::DuplicateLinks]
+                .iter()
+                .filter_map(|reason| run.counts.skipped.get(reason))
+                .sum(),
+            characters: found.characters,
+        };
         let hosts = std::mem::take(&mut found.hosts);
         let named = |(name, host)| Host { host: name, ..host };
         let mut hosts: Vec<_> = hosts.into_iter().map(named).collect();
         hosts.sort_by(|a, b| b.fetched.cmp(&a.fetched).then_with(|| a.host.cmp(&b.host)));
-        let all = largest_first(std::mem::take(&mut found.groups).into_values().collect());
+        let all: Vec<Group> = std::mem::take(&mut found.groups).into_values().collect();
+        let examples = std::mem::take(&mut urls.examples);
         let mut broken = Vec::new();
         std::mem::take(&mut urls.broken).for_each(state, BROKEN, |link| {
             broken.push(link);
@@ -159,7 +166,7 @@ impl Builder {
         let near = |groups: &[Group]| groups.iter().filter(|group| group.near > 0).count() as u64;
         let pages = |groups: &[Group]| groups.iter().map(|group| group.count).sum::<u64>();
         let [cluster_count, all_near, all_pages] = [all.len() as u64, near(&all), pages(&all)];
-        let (shown, largest) = choose(all, CLUSTERS);
+        let (shown, largest) = choose(all);
         Ok(Report {
             seconds: (run.seconds * 1000.0).round() / 1000.0,
             warnings,
@@ -172,6 +179,10 @@ impl Builder {
             },
             clusters: clusters(state, &shown)?,
             pass: self.pass,
+            examples: examples.into_values().flatten().collect(),
+            changed: changed(state)?,
+            similarities: found.similarities,
+            distributions: self.distributions.clone(),
             series: state.series()?,
             broken,
             hosts,
@@ -186,7 +197,7 @@ impl Builder {
         run: &Report,
         keeps: [bool; 2],
         found: &Pages,
-        (hosts, largest, urls): (&[Host], &[Group], Urls),
+        (hosts, groups, urls): (&[Host], &[Group], Urls),
     ) -> Result<Vec<Warning>, StateError> {
         let unreachable = Warning::of_seeds(urls.unreachable, urls.seeds);
         let open = Warning::of_open(run.end, &run.counts, run.suspended.len());
@@ -214,8 +225,10 @@ impl Builder {
             warnings.push(Warning::Scripts { pages, example: state.name_of(first)? });
         }
         warnings.extend(hosts.iter().filter_map(Warning::of_host));
-        for row in largest.iter().take(WARNINGS) {
-            warnings.extend(Warning::of_cluster(row.count, || state.name_of(row.document))?);
+        let mut largest: Vec<_> = groups.iter().map(|it| (it.count, it.document)).collect();
+        largest.sort_by_key(|&(count, document)| (Reverse(count), document));
+        for (count, document) in largest.into_iter().take(WARNINGS) {
+            warnings.extend(Warning::of_cluster(count, || state.name_of(document))?);
         }
         Ok(warnings)
     }
@@ -257,8 +270,14 @@ impl Pages {
         let Some(found) = judgement.verdict.matched() else {
             self.counts.unique += 1;
             host.unique += 1;
+            if let Some(nearest) = judgement.nearest {
+                self.similarities.add(true, nearest.similarity);
+            }
             return;
         };
+        if found.kind == Kind::Near {
+            self.similarities.add(false, found.similarity);
+        }
         match (found.kind, found.step) {
             (Kind::Exact, Step::Body) => self.counts.exact.body += 1,
             (Kind::Exact, _) => self.counts.exact.text += 1,
@@ -267,12 +286,12 @@ impl Pages {
         let same_site = site(url.as_ref()) == site(kept.as_ref());
         *(if same_site { &mut host.same_site } else { &mut host.cross_site }) += 1;
         host.other_host += u64::from(name(url.as_ref()) != name(kept.as_ref()));
-        self.unstored[usize::from(!same_site)] += u64::from(!stored);
-        let lang = judgement.facts.lang;
-        let new = Group { document: found.of, count: 0, near: 0, lang };
-        let group = self.groups.entry(found.of).or_insert(new);
-        group.count += 1;
-        group.near += u64::from(found.kind == Kind::Near);
+        if !stored {
+            self.unstored[usize::from(!same_site)] += 1;
+            self.characters += u64::from(judgement.facts.chars);
+        }
+        let new = || Group::new(found.of, judgement.facts.lang);
+        self.groups.entry(found.of).or_insert_with(new).add(found);
     }
 
     /// Counts the URLs that were skipped or wait.
@@ -281,7 +300,7 @@ impl Pages {
         let mut waiting: HashMap<_, u64> = rows.iter().map(|row| (row.host, 0)).collect();
         let mut urls = Urls::default();
         // Of most, the state is all that counts.
-        let (mut counts, broken) = (BTreeMap::new(), &mut urls.broken);
+        let (mut counts, broken) = (BTreeMap::<Reason, u64>::new(), &mut urls.broken);
         let select = |id: UrlId, state: UrlState, host: HostId| {
             broken.add(id, state);
             let of_host = waiting.get_mut(&host).filter(|_| state == UrlState::Queued);
@@ -294,8 +313,10 @@ impl Pages {
                     Reason::Host
                 }
             };
-            *counts.entry(reason).or_default() += 1;
-            let has_more = is_failure(reason)
+            let count = counts.entry(reason).or_default();
+            *count += 1;
+            let has_more = *count <= EXAMPLES as u64
+                || is_failure(reason)
                 || matches!(reason, Reason::Noindex | Reason::ContentType | Reason::Robots);
             has_more.then_some(reason)
         };
@@ -315,6 +336,10 @@ impl Pages {
                 urls.unreachable += 1;
                 urls.seeds.extend((urls.seeds.len() < SEEDS).then(|| row.clone()));
             }
+            let examples = urls.examples.entry(reason).or_default();
+            if examples.len() < EXAMPLES {
+                examples.push(example_of(state, reason, row)?);
+            }
             Ok::<_, StateError>(())
         })?;
         self.counts.skipped = counts;
@@ -329,52 +354,30 @@ impl Pages {
     }
 }
 
-/// Clusters with their first pages.
-fn clusters(state: &State, groups: &[Group]) -> Result<Vec<Cluster>, StateError> {
-    let mut members: HashMap<_, Vec<_>> =
-        groups.iter().map(|group| (group.document, Vec::new())).collect();
-    state.for_each_document(|document| {
-        let of = document.judgement.verdict.matched().map(|found| found.of);
-        let members = of.and_then(|of| members.get_mut(&of));
-        if let Some(members) = members.filter(|members| members.len() < MEMBERS) {
-            members.push(document);
-        }
-        Ok(())
-    })?;
-    let cluster = |group: &Group| {
-        let missing = StateError::Damaged("a page of a cluster is no document");
-        let kept = state.document(group.document)?.ok_or(missing)?;
-        let members = members.remove(&group.document).unwrap_or_default();
-        let members = members.into_iter().filter_map(|document| member(document, &kept));
-        Ok(Cluster {
-            members: members.collect(),
-            url: kept.name,
-            title: kept.title,
-            lang: group.lang.map(|lang| lang.as_str().to_owned()),
-            count: group.count,
-            near: group.near,
-        })
-    };
-    groups.iter().map(cluster).collect()
-}
-
-fn member(document: JudgedDocument, kept: &JudgedDocument) -> Option<Member> {
-    let found = *document.judgement.verdict.matched()?;
-    let (url, of) = (Url::parse(&document.name).ok(), Url::parse(&kept.name).ok());
-    Some(Member {
-        same_site: site(url.as_ref()) == site(of.as_ref()),
-        url: document.name,
-        title: document.title,
-        verdict: document.judgement.verdict.into(),
-        step: Some(found.step),
-        distance: found.distance,
-        signature_distance: found.signature_distance,
-        similarity: found.similarity,
-    })
-}
-
 fn is_failure(reason: Reason) -> bool {
     matches!(reason, Reason::Status | Reason::Failure)
+}
+
+fn changed(state: &State) -> Result<Vec<ChangedPage>, StateError> {
+    let pages = state.changed_pages(CHANGED)?.into_iter();
+    let page = |(url, visit): (String, Visit)| ChangedPage {
+        url,
+        changes: visit.changes,
+        gone: visit.lost,
+        checked: visit.checked.into(),
+    };
+    Ok(pages.map(page).collect())
+}
+
+fn example_of(state: &State, reason: Reason, row: UrlRow) -> Result<Example, StateError> {
+    let referrer = row.referrer.map(|id| state.url_by_id(id)).transpose()?.flatten();
+    Ok(Example {
+        reason,
+        url: row.url.to_string(),
+        status: row.status,
+        detail: row.detail,
+        referrer: referrer.map(|row| row.url.to_string()),
+    })
 }
 
 /// A URL that is not judged for this reason.
@@ -393,87 +396,4 @@ fn name(url: Option<&Url>) -> String {
         return String::new();
     };
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
-}
-
-fn site(url: Option<&Url>) -> Option<&str> {
-    url.and_then(Url::host_str).map(site_of)
-}
-
-/// Sorts clusters: the largest first, of equally large ones the oldest.
-fn largest_first(mut clusters: Vec<Group>) -> Vec<Group> {
-    clusters.sort_by_key(|cluster| (Reverse(cluster.count), cluster.document));
-    clusters
-}
-
-/// Takes `room` of the clusters, which come the largest first. Also returns how many duplicates the largest has that is left out.
-///
-/// In a crawl of several languages or with a mirror, the largest clusters are often all of one kind. So half of the room goes to the
-/// largest of each kind in turn.
-fn choose(mut clusters: Vec<Group>, room: usize) -> (Vec<Group>, u64) {
-    let rest = clusters.split_off(clusters.len().min(room / 2));
-    let mut rest = mixed(rest);
-    let omitted = rest.split_off(rest.len().min(room - clusters.len()));
-    clusters.append(&mut rest);
-    let omitted = omitted.iter().map(|cluster| cluster.count).max().unwrap_or_default();
-    let clusters = largest_first(clusters);
-    let of_one_size = clusters.chunk_by(|a, b| a.count == b.count);
-    (of_one_size.flat_map(|clusters| mixed(clusters.to_vec())).collect(), omitted)
-}
-
-/// One of each kind in turn, near ones first; within a kind the order stays.
-fn mixed(clusters: Vec<Group>) -> Vec<Group> {
-    let mut kinds = BTreeMap::<_, VecDeque<Group>>::new();
-    let whole = clusters.len();
-    for cluster in clusters {
-        let kind = (Reverse(cluster.near > 0), cluster.lang);
-        kinds.entry(kind).or_default().push_back(cluster);
-    }
-    let mut queues: Vec<_> = kinds.into_values().collect();
-    let mut mixed = Vec::with_capacity(whole);
-    while mixed.len() < whole {
-        mixed.extend(queues.iter_mut().filter_map(VecDeque::pop_front));
-    }
-    mixed
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn cluster(lang: &str, near: u64, count: u64, number: usize) -> Group {
-        Group { document: DocId(number as u64), lang: Lang::new(lang), count, near }
-    }
-
-    #[test]
-    fn every_kind_is_shown_even_if_the_largest_are_all_of_one() {
-        let english = (0..100).map(|name| cluster("en", 0, 9, name));
-        let others = [cluster("zh", 1, 3, 0), cluster("zh", 0, 2, 1), cluster("en", 2, 4, 2)];
-        let (chosen, omitted) = choose(largest_first(english.chain(others).collect()), 50);
-        assert_eq!(chosen.len(), 50);
-        for other in &others {
-            assert!(chosen.contains(other), "{other:?}");
-        }
-        assert!(chosen.is_sorted_by_key(|cluster| Reverse(cluster.count)));
-        assert_eq!(omitted, 9);
-    }
-
-    #[test]
-    fn the_largest_are_shown_whatever_their_kind() {
-        let large = (0..25).map(|name| cluster("en", 0, 100, name));
-        let small = (0..99).map(|name| cluster(["zh", "ja", "ko"][name % 3], 1, 1, name));
-        let (chosen, _) = choose(largest_first(small.chain(large).collect()), 50);
-        assert_eq!(chosen.iter().filter(|cluster| cluster.count == 100).count(), 25);
-    }
-
-    #[test]
-    fn clusters_of_one_size_are_mixed() {
-        let all =
-            (0..6).map(|name| cluster(["en", "zh"][name / 3], u64::from(name % 3 == 2), 1, name));
-        let (chosen, omitted) = choose(largest_first(all.collect()), 50);
-        let kinds: Vec<_> =
-            chosen.iter().map(|it| (it.lang.as_ref().unwrap().as_str(), it.near)).collect();
-        let first = [("en", 1), ("zh", 1), ("en", 0), ("zh", 0)];
-        assert_eq!(kinds[..4], first);
-        assert_eq!(omitted, 0);
-    }
 }

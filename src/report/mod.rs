@@ -1,9 +1,13 @@
 //! The summary of a run: for programs (`report.json`), for people (`report.html`), for a terminal ([`Display`](std::fmt::Display)).
 //!
-//! `builder` counts a run, `warning` finds what needs attention, `render` writes for people.
+//! `builder` counts a run, `cluster` chooses what it shows of its duplicates, `warning` finds what needs attention, `render` writes for people.
 
 mod broken;
 mod builder;
+mod chart;
+mod cluster;
+mod difference;
+mod distribution;
 mod render;
 mod series;
 mod warning;
@@ -23,11 +27,15 @@ use crate::{
     state::Reason,
 };
 
+pub(crate) use crate::page::counted;
 pub(crate) use broken::Broken;
 pub use broken::{BROKEN, BrokenLink};
 pub(crate) use builder::{Builder, Pages};
+pub(crate) use difference::Differences;
+pub use difference::{DIFFERENCES, Piece};
+pub use distribution::{Distributions, Similarities};
 pub(crate) use render::audited;
-pub(crate) use render::{counted, minute};
+pub(crate) use render::minute;
 pub(crate) use series::Series;
 pub use series::{POINTS, Point};
 pub(crate) use warning::SEEDS;
@@ -60,14 +68,28 @@ pub struct Report {
     pub warnings: Vec<Warning>,
     /// How many unique pages have duplicates.
     pub cluster_count: u64,
-    /// At most [`CLUSTERS`] of these clusters, the largest first: half are the largest of all, half the largest of each language and
-    /// kind (near or exact).
+    /// At most [`CLUSTERS`] of these clusters, the most doubtful first: half of them are the most doubtful of all, half the largest of the others.
     pub clusters: Vec<Cluster>,
     /// The clusters that are left out.
     pub omitted: Omitted,
     /// The first URLs that got an error or no answer, in the order in which they were found; at most [`BROKEN`].
     #[serde(default)]
     pub broken: Vec<BrokenLink>,
+    /// The first URLs that were skipped for each reason, in the order in which they were found; at most [`EXAMPLES`] of each.
+    #[serde(default)]
+    pub examples: Vec<Example>,
+    /// Known pages that had changed or were gone, the one that was asked for last first; at most [`CHANGED`].
+    #[serde(default)]
+    pub changed: Vec<ChangedPage>,
+    /// How similar pages were to those that they were compared with.
+    #[serde(default)]
+    pub similarities: Similarities,
+    /// Response times, sizes and depths of pages.
+    #[serde(default)]
+    pub distributions: Distributions,
+    /// What the filter saved.
+    #[serde(default)]
+    pub saved: Saved,
     /// The hosts with fetched pages or failures, the one with the most pages first.
     pub hosts: Vec<Host>,
     /// The suspended hosts, the one with the most URLs first.
@@ -241,7 +263,7 @@ pub struct Exact {
 }
 
 /// How pages were judged.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FingerprintMethod {
     /// The version of the fingerprint's recipe.
     pub scheme: String,
@@ -251,6 +273,46 @@ pub struct FingerprintMethod {
     pub mode: String,
     /// Bits of 64 in which a near duplicate may differ.
     pub radius: u32,
+    /// From which similarity on one page repeats another; `None` if pages are not compared by their content.
+    #[serde(default)]
+    pub similarity: Option<f64>,
+}
+
+/// What the filter saved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Saved {
+    /// URLs that were not requested: deferred by what was learnt, or found only on duplicates whose links are not followed.
+    pub requests: u64,
+    /// Characters of text of duplicates that are not stored.
+    pub characters: u64,
+}
+
+/// A URL that was skipped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Example {
+    /// The reason.
+    pub reason: Reason,
+    /// The URL.
+    pub url: String,
+    /// The HTTP status, if there was one.
+    pub status: Option<u16>,
+    /// Why, or where it leads to.
+    pub detail: Option<String>,
+    /// The page that it was found on first; none of a seed.
+    pub referrer: Option<String>,
+}
+
+/// A known page that had changed or was gone when it was asked for again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangedPage {
+    /// Its URL.
+    pub url: String,
+    /// How often it had changed.
+    pub changes: u32,
+    /// Why there is no page any more; none if there is one.
+    pub gone: Option<Reason>,
+    /// When it was asked for last.
+    pub checked: Timestamp,
 }
 
 /// How near duplicates were searched.
@@ -264,9 +326,13 @@ pub struct Search {
 }
 
 /// A report has at most this many clusters.
-pub const CLUSTERS: usize = 50;
-/// A report names at most this many members of a cluster.
+pub const CLUSTERS: usize = 10_000;
+/// A report names at most this many members of a cluster, and fewer if it has many clusters.
 pub const MEMBERS: usize = 20;
+/// A report names at most this many URLs of a reason.
+pub const EXAMPLES: usize = 50;
+/// A report names at most this many pages that had changed.
+pub const CHANGED: usize = 200;
 
 /// A unique page and the pages that repeat it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -281,7 +347,10 @@ pub struct Cluster {
     pub count: u64,
     /// How many of them are near duplicates.
     pub near: u64,
-    /// The first of them, in order of arrival; at most [`MEMBERS`].
+    /// The least similarity of its near duplicates.
+    #[serde(default)]
+    pub least: Option<f32>,
+    /// The least similar of them first, of equal ones the first that arrived; at most [`MEMBERS`].
     pub members: Vec<Member>,
 }
 
@@ -330,6 +399,9 @@ pub struct Member {
     pub similarity: f32,
     /// Whether it is on the unique page's site (registrable domain).
     pub same_site: bool,
+    /// In what its text differs from the unique page's, of the [`DIFFERENCES`] least similar near duplicates.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub difference: Vec<Piece>,
 }
 
 /// How many pages of a host had which outcome.
@@ -445,7 +517,7 @@ impl Report {
         serde_json::from_slice(&json).map_err(ReportError::Parse)
     }
 
-    /// The report as one HTML file without scripts or external resources.
+    /// The report as one HTML file without external resources.
     #[must_use]
     pub fn html(&self) -> String {
         render::html(self)

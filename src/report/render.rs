@@ -1,10 +1,10 @@
 //! Renders a report for people: `report.html`, and the summary that a crawl prints at its end.
 //!
-//! The page is one file without scripts. Text from strangers is escaped in both. The summary has at most 80 columns, unless a URL is
+//! The page is one file; it can be read without its script. Text from strangers is escaped in both. The summary has at most 80 columns, unless a URL is
 //! longer.
 
 use std::{
-    cmp::Reverse,
+    cmp::{Ordering, Reverse},
     fmt::{self, Formatter},
 };
 
@@ -14,8 +14,11 @@ use url::Url;
 use crate::{
     filter::Step,
     index::{Audit, BlockIndex},
-    page::thousands,
-    report::{Cluster, End, Exact, Member, Point, Report, SuspendedHost},
+    page::{counted, thousands},
+    report::{
+        Cluster, End, Exact, Example, Member, Piece, Report, SuspendedHost,
+        chart::{Bars, areas},
+    },
     sink::{CHANGES, DUPLICATES, PAGES, VerdictName},
     state::Reason,
 };
@@ -27,11 +30,11 @@ const SUMMARY_WARNINGS: usize = 5;
 const SUMMARY_HOSTS: usize = 10;
 /// Hosts in the page; `report.json` has all.
 const PAGE_HOSTS: usize = 200;
-/// How many pages of a kind there were at a point.
-type PagesOf = fn(&Point) -> u64;
-
-/// Width and height of the box of a chart.
-const CHART: (f64, f64) = (600.0, 120.0);
+/// Thresholds that the page compares with that of the run.
+const THRESHOLDS: [f64; 6] = [0.5, 0.6, 0.7, 0.8, 0.9, 0.96];
+/// The script of the page. Only a script with this hash may run in it.
+const SCRIPT: &str = include_str!("report.js");
+const SCRIPT_HASH: &str = "sha256-rZRWiWiRvo6KuFB5F2vVpUYNdCEiB+oeuynnePUTWpQ=";
 /// Characters of a title or URL in the page.
 const PAGE_CHARS: usize = 300;
 
@@ -41,13 +44,18 @@ struct Page<'a> {
     report: &'a Report,
     /// The most frequent first.
     reasons: Vec<(Reason, u64)>,
+    similarities: Bars,
+    distributions: [Bars; 3],
 }
 
 /// Renders the page.
 pub(super) fn html(report: &Report) -> String {
     let mut reasons: Vec<_> = report.counts.skipped.iter().map(|(r, n)| (*r, *n)).collect();
     reasons.sort_by_key(|(_, count)| Reverse(*count));
-    Page { report, reasons }.render().expect("the template writes into memory")
+    let similarities = Bars::of_similarities(&report.similarities, report.fingerprint.similarity);
+    let distributions = Bars::of_distributions(&report.distributions);
+    let page = Page { report, reasons, similarities, distributions };
+    page.render().expect("the template writes into memory")
 }
 
 impl Page<'_> {
@@ -55,34 +63,46 @@ impl Page<'_> {
         percent(part.get(), self.report.counts.judged())
     }
 
-    /// The areas of the chart of pages over time, the lowest first: name and SVG path in a box of [`CHART`]. None of a run that was too short.
+    /// The areas of the chart of pages over time.
     fn chart(&self) -> Vec<(&'static str, String)> {
-        let points = &self.report.series;
-        let [.., last] = &points[..] else { return Vec::new() };
-        let judged = |point: &Point| point.unique + point.exact + point.near;
-        if points.len() < 5 || judged(last) == 0 {
-            return Vec::new();
-        }
-        #[expect(clippy::cast_precision_loss, reason = "a place in a picture")]
-        let place = |point: &Point, pages: u64| {
-            let (width, height) = CHART;
-            let x = width * point.at / last.at.max(f64::MIN_POSITIVE);
-            let y = height - height * pages as f64 / judged(last) as f64;
-            format!("{x:.1},{y:.1}")
+        areas(&self.report.series)
+    }
+
+    /// How many near duplicates there would be with other thresholds, and how many more or fewer that is.
+    fn thresholds(&self) -> Vec<(f64, u64, String)> {
+        let similarities = &self.report.similarities;
+        let now = similarities.near_from(self.report.fingerprint.similarity.unwrap_or(1.0));
+        let row = |&threshold: &f64| {
+            let near = similarities.near_from(threshold);
+            let change = match near.cmp(&now) {
+                Ordering::Equal => "as now".to_owned(),
+                Ordering::Greater => format!("{} more", thousands(near - now)),
+                Ordering::Less => format!("{} fewer", thousands(now - near)),
+            };
+            (threshold, near, change)
         };
-        let parts: [(&str, PagesOf); 3] = [
-            ("unique", |point| point.unique),
-            ("exact", |point| point.unique + point.exact),
-            ("near", |point| point.unique + point.exact + point.near),
-        ];
-        let mut below: PagesOf = |_| 0;
-        let area = |(name, above): (&'static str, PagesOf)| {
-            let below = std::mem::replace(&mut below, above);
-            let up = points.iter().map(|point| place(point, above(point)));
-            let back = points.iter().rev().map(|point| place(point, below(point)));
-            (name, format!("M{}Z", up.chain(back).collect::<Vec<_>>().join("L")))
-        };
-        parts.into_iter().map(area).collect()
+        THRESHOLDS.iter().map(row).collect()
+    }
+
+    /// The first URLs that were skipped for a reason.
+    fn examples(&self, reason: &Reason) -> Vec<&Example> {
+        self.report.examples.iter().filter(|example| example.reason == *reason).collect()
+    }
+
+    /// Whether more URLs were skipped for a reason than are named.
+    fn has_more(&self, reason: &Reason) -> bool {
+        let count = self.report.counts.skipped.get(reason).copied().unwrap_or(0);
+        count > self.examples(reason).len() as u64
+    }
+
+    /// Whether URLs are queued for this reason.
+    fn is_waiting(reason: &Reason) -> bool {
+        matches!(reason, Reason::Pending | Reason::Host)
+    }
+
+    /// A part of a text.
+    fn text(text: &str) -> String {
+        shown(text, 4_000)
     }
 
     /// How long the run worked.
@@ -286,12 +306,6 @@ pub(super) fn shown(text: &str, limit: usize) -> String {
 /// A time to the minute.
 pub(crate) fn minute(at: jiff::Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M UTC").to_string()
-}
-
-/// A number of things: `1 page`, `4,920 pages`.
-pub(crate) fn counted(number: impl TryInto<u64>, thing: &str) -> String {
-    let number = number.try_into().unwrap_or(u64::MAX);
-    format!("{} {thing}{}", thousands(number), if number == 1 { "" } else { "s" })
 }
 
 /// How the index compared with a scan.

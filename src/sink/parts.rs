@@ -4,6 +4,7 @@
 //! `pages-00001.jsonl.zst`.
 
 use std::{
+    collections::{HashMap, HashSet},
     fs::{self, File},
     io::{self, BufRead, BufReader, Read},
     path::{Path, PathBuf},
@@ -12,7 +13,7 @@ use std::{
 use serde::Serialize;
 
 use super::{
-    Checksums, LINES, Mark, Options, SinkError,
+    Checksums, LINES, Mark, Options, PAGES, PageLine, SinkError,
     append::{AppendFile, beside, check_regular, sync_parent},
     open_known,
 };
@@ -148,6 +149,48 @@ pub fn open_part(path: &Path) -> io::Result<Box<dyn BufRead>> {
     } else {
         Box::new(BufReader::new(file))
     })
+}
+
+/// The lines of these URLs in the files of one name: of each the last one, that of its latest version.
+///
+/// # Errors
+/// If a file cannot be read.
+pub(crate) fn lines_of(
+    directory: &Path,
+    name: &str,
+    urls: &HashSet<&str>,
+) -> io::Result<HashMap<String, Vec<u8>>> {
+    // The id is the first field of a line, so most need not be parsed.
+    let start = |url: &&str| (format!("{{\"id\":{}", serde_json::json!(url)), (*url).to_owned());
+    let starts: HashMap<String, String> = urls.iter().map(start).collect();
+    let mut found = HashMap::new();
+    for path in if urls.is_empty() { Vec::new() } else { parts(directory, name)? } {
+        let (mut file, mut line) = (open_part(&path)?, Vec::new());
+        while file.read_until(b'\n', &mut line)? > 0 {
+            let id = memchr::memmem::find(&line, b"\",").map(|end| &line[..=end]);
+            if let Some(url) = id.and_then(|id| starts.get(str::from_utf8(id).ok()?)) {
+                found.insert(url.clone(), std::mem::take(&mut line));
+            }
+            line.clear();
+        }
+    }
+    Ok(found)
+}
+
+/// The texts of stored pages with these URLs, as far as texts are stored.
+///
+/// # Errors
+/// If a file cannot be read, or a line is none of ours.
+pub(crate) fn texts_of(
+    directory: &Path,
+    urls: &HashSet<&str>,
+) -> io::Result<HashMap<String, String>> {
+    let mut texts = HashMap::new();
+    for (url, line) in lines_of(directory, PAGES, urls)? {
+        let page: PageLine<'_> = serde_json::from_slice(&line)?;
+        texts.extend(page.text.map(|text| (url, text.into_owned())));
+    }
+    Ok(texts)
 }
 
 /// The name under which the checksums of a file are kept: that which it has when it is full, without the ending of a compressed one.

@@ -535,6 +535,19 @@ impl State {
         self.all(sql, [Reason::Status.as_code()], |row| Ok(UrlId(row.get(0)?)))
     }
 
+    /// The pages that had changed or are gone, at most this many, the one that was asked for last first.
+    ///
+    /// # Errors
+    /// If SQLite fails or a row makes no sense.
+    pub(crate) fn changed_pages(&self, most: usize) -> Result<Vec<(String, Visit)>, StateError> {
+        let sql = format!(
+            "SELECT {VISIT_COLUMNS}, u.url FROM visits v JOIN urls u ON u.id = v.url WHERE v.changes > 0 OR v.lost IS NOT NULL \
+             ORDER BY v.checked DESC, v.url LIMIT ?"
+        );
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        self.all(&sql, [most], |row| Ok((row.get(9)?, read_visit(row)?)))
+    }
+
     /// How often pages that were asked for again had not changed, and had.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 use pagesieve::{
     fingerprint::Fingerprint,
-    report::{DeferredUrls, MovedSeed, Pass, RuleReport, UnreachableSeed, Warning},
+    report::{ChangedPage, DeferredUrls, MovedSeed, Pass, RuleReport, UnreachableSeed, Warning},
     sink::{ChangeLine, ChangeName},
     state::Reason,
 };
@@ -117,6 +117,9 @@ fn every_field_of_a_run_is_in_the_tables_and_every_field_in_the_tables_occurs() 
     let mut report: Value = serde_json::from_str(&read("report.json")).unwrap();
     report.as_object_mut().unwrap().insert("warnings".to_owned(), json!([]));
     report["pass"] = json!(Pass::default());
+    let changed =
+        ChangedPage { url: String::new(), changes: 1, gone: None, checked: jiff::Timestamp::MIN };
+    report["changed"] = json!([changed]);
     report["learnt"] = json!({
         "rules": [RuleReport { site: String::new(), part: String::new(), trials: 1, failures: 0, revoked: false, imported: false }],
         "deferred": [DeferredUrls {

@@ -1,6 +1,6 @@
 //! One of the two documents of a comparison: reads it from a file or from a run.
 
-use std::{ops::Range, path::Path};
+use std::{collections::HashSet, ops::Range, path::Path};
 
 use super::{
     super::{Exit, Failure, Result, document::read, export::KNOWN, rule::kind_in_run},
@@ -12,7 +12,7 @@ use crate::{
     fingerprint::{Class, Feature, Fingerprinter, Signature},
     input::{Input, Prepared, prepare_with_text},
     page::{DocId, Origin, Outline, Timestamp},
-    sink::{PAGES, PageLine, open_part, parts},
+    sink::{PAGES, PageLine, lines_of},
     state::{JudgedDocument, KeptText},
     submission::{Payload, Preparation, Submission},
 };
@@ -247,31 +247,16 @@ pub(super) fn stored(run: &Run<'_>, page: &JudgedDocument) -> Result<Option<Stor
     }))
 }
 
-/// Reads the last line of a URL in `pages.jsonl` or a full file of its kind, if there is one: that of its latest version.
+/// Reads the line of a URL in `pages.jsonl` or a full file of its kind, if there is one: that of its latest version.
 fn line(run: &Path, url: &str) -> Result<Option<Stored>> {
-    let id = serde_json::to_string(url).expect("a string is JSON");
-    // The id is the first field, so most lines need not be parsed.
-    let prefix = format!("{{\"id\":{id},");
-    let (mut line, mut found) = (Vec::new(), None);
-    for path in parts(run, PAGES).map_err(Failure::read(run))?.into_iter().rev() {
-        let failure = |source| Failure::Read { path: path.clone(), source };
-        let mut pages = open_part(&path).map_err(failure)?;
-        while pages.read_until(b'\n', &mut line).map_err(failure)? > 0 {
-            if line.starts_with(prefix.as_bytes()) {
-                let page: PageLine<'_> =
-                    serde_json::from_slice(&line).map_err(|error| failure(error.into()))?;
-                found = Some(Stored {
-                    text: page.text.map(Into::into),
-                    signature: page.signature,
-                    charset: page.charset.into(),
-                    truncated: page.truncated.map(Into::into),
-                });
-            }
-            line.clear();
-        }
-        if found.is_some() {
-            break;
-        }
-    }
-    Ok(found)
+    let failure = |source| Failure::Read { path: run.join(PAGES), source };
+    let lines = lines_of(run, PAGES, &HashSet::from([url])).map_err(failure)?;
+    let Some(line) = lines.get(url) else { return Ok(None) };
+    let page: PageLine<'_> = serde_json::from_slice(line).map_err(|error| failure(error.into()))?;
+    Ok(Some(Stored {
+        text: page.text.map(Into::into),
+        signature: page.signature,
+        charset: page.charset.into(),
+        truncated: page.truncated.map(Into::into),
+    }))
 }

@@ -228,7 +228,8 @@ impl Engine {
             Outcome::Page(received, parsed) => {
                 let judgement = self.judge(&parsed.document)?;
                 let links = self.record_judged(queued, &received, &parsed, &judgement, exchange)?;
-                self.builder.found();
+                let took = u64::try_from(received.took.as_millis()).ok();
+                self.builder.found(took, received.size, self.urls.depth(row.id)?);
                 self.learn(row, Ok((&judgement, &parsed)), None)?;
                 self.follow_links(row, &parsed, links, received.at)?;
                 return Ok(true);

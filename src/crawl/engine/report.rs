@@ -12,8 +12,8 @@ use crate::{
     filter::Options,
     page::Timestamp,
     report::{
-        Builder, End, FingerprintMethod, Report, ReportError, SEEDS, Search, UnreachableSeed,
-        Warning,
+        Builder, Differences, End, FingerprintMethod, Report, ReportError, SEEDS, Search,
+        UnreachableSeed, Warning,
     },
     state::{KnownUrl, Reason, State, StateError, SuspendCause, SuspendedRow, UrlState, WriteLock},
 };
@@ -39,7 +39,7 @@ impl Engine {
         let state = self.filter.state();
         state.commit()?;
         tracing::info!(name = self.plan.name, ?end, "the run ends");
-        let report = summarise(state, &self.builder, run(state)?)?;
+        let report = summarise(state, &self.builder, run(state)?, &self.plan.directory)?;
         report.write(&self.plan.directory)?;
         Ok(report)
     }
@@ -120,7 +120,7 @@ pub fn report(directory: &Path) -> Result<(Report, bool), CrawlError> {
     if lock.as_ref().is_err_and(StateError::is_busy) {
         (facts.end, facts.finished) = (End::Running, Timestamp::now().into());
     }
-    let report = summarise(&state, &Builder::load(&state)?, facts)?;
+    let report = summarise(&state, &Builder::load(&state)?, facts, directory)?;
     if lock.is_err() {
         return Ok((report, false));
     }
@@ -159,8 +159,18 @@ pub fn standing(directory: &Path) -> Result<Standing, CrawlError> {
 }
 
 /// Summarises a run.
-fn summarise(state: &State, builder: &Builder, run: Report) -> Result<Report, CrawlError> {
-    Ok(builder.finish(state, run, state.json("keeps")?.unwrap_or_default())?)
+fn summarise(
+    state: &State,
+    builder: &Builder,
+    run: Report,
+    directory: &Path,
+) -> Result<Report, CrawlError> {
+    let mut report = builder.finish(state, run, state.json("keeps")?.unwrap_or_default())?;
+    match Differences::read(&report, state, directory)? {
+        Ok(differences) => differences.add_to(&mut report),
+        Err(error) => tracing::warn!(%error, "the report shows no differences of texts"),
+    }
+    Ok(report)
 }
 
 /// The facts about the run as a whole.
@@ -193,5 +203,6 @@ pub(super) fn judged_by(options: &Options, state: &State) -> Result<FingerprintM
         seed_id: seed.id(),
         mode: options.mode.as_str().to_owned(),
         radius: options.radius(),
+        similarity: options.compares_content().then_some(options.rule.similarity),
     })
 }

@@ -79,9 +79,11 @@ pub(crate) fn checked(directory: &Path, report: Report) -> Report {
 fn counted_again(directory: &Path) -> Report {
     let copy = TempDir::new().unwrap();
     // A fault of the disk may have kept the last commits from being moved to the state's file.
-    for name in ["state.sqlite", "state.sqlite-wal"] {
-        if directory.join(name).exists() {
-            fs::copy(directory.join(name), copy.path().join(name)).unwrap();
+    for entry in fs::read_dir(directory).unwrap() {
+        let name = entry.unwrap().file_name();
+        let is_read = |name: &str| name.starts_with("state.sqlite") || name.starts_with("pages");
+        if name.to_str().is_some_and(is_read) {
+            fs::copy(directory.join(&name), copy.path().join(&name)).unwrap();
         }
     }
     let (report, is_written) = crawl::report(copy.path()).unwrap();

@@ -10,11 +10,12 @@ use std::{
 use pagesieve::{
     crawl::{self, PastRun},
     filter::Mode,
+    report::Piece,
 };
 
-use super::site::{Site, exported, page};
+use super::site::{Site, exported, page, text};
 use crate::{
-    cli::{pagesieve, stderr},
+    cli::{pagesieve, stderr, stdout},
     server::{Reply, Routes},
 };
 
@@ -162,4 +163,63 @@ fn a_report_on_a_full_disk_ends_with_4() {
     std::os::unix::fs::symlink("/dev/full", site.path().join("report.json.new")).unwrap();
     pagesieve().arg("report").arg(site.path()).assert().code(4);
     assert_eq!(files(&site), before);
+}
+
+/// A run with a page, one that differs from it in a word, and one that has half of its words.
+fn run_of_similar_pages() -> Site {
+    let whole = text("tide", 200);
+    let word = text("tide", 50).split(' ').next_back().unwrap().to_owned();
+    let (half, _) = whole.split_at(whole.len() / 2);
+    let reply = |text: &str, links: &str| {
+        Reply::html(format!("<!doctype html><title>Tides</title><p>{text}</p>{links}"))
+    };
+    let routes = Routes::new()
+        .at("*", "/", reply(&whole, "<a href=/near></a><a href=/half></a>"))
+        .at("*", "/near", reply(&whole.replace(&word, "ebb"), ""))
+        .at("*", "/half", reply(&format!("{half}</p><p>{}", text("moon", 200)), ""));
+    let site = Site::new(routes, &["a.test/"])
+        .planned(|plan| plan.crawl.concurrency = 1.try_into().unwrap());
+    site.run();
+    site
+}
+
+#[test]
+fn the_report_shows_in_what_pages_differ_and_how_near_others_came() {
+    let site = run_of_similar_pages();
+    let report = crawl::report(site.path()).unwrap().0;
+    assert_eq!((report.counts.unique, report.counts.near), (2, 1));
+    let [cluster] = &report.clusters[..] else { panic!("{:?}", report.clusters) };
+    let difference = &cluster.members[0].difference;
+    assert!(difference.iter().any(|it| matches!(it, Piece::Kept(_))), "{difference:?}");
+    assert!(difference.contains(&Piece::Repeat("ebb".to_owned())), "{difference:?}");
+    let of = |counts: &[u64]| counts.iter().sum::<u64>();
+    assert_eq!((of(&report.similarities.near), of(&report.similarities.unique)), (1, 1));
+    assert_eq!((of(&report.distributions.size), &*report.distributions.depth), (3, &[1, 2][..]));
+    let explained = pagesieve()
+        .args(["explain", "http://a.test/half", "--run"])
+        .arg(site.path())
+        .assert()
+        .success();
+    let nearest = "nearest         http://a.test/: similarity 0.";
+    assert!(stdout(&explained).contains(nearest), "{}", stdout(&explained));
+}
+
+#[test]
+fn two_runs_are_compared_by_what_became_of_their_urls() {
+    let (old, new) = (run(), run_of_similar_pages());
+    let compare = |a: &Site, b: &Site| {
+        let compared = pagesieve().arg("report").args([a.path(), b.path()]).assert().success();
+        (stdout(&compared), stderr(&compared))
+    };
+    let (output, _) = compare(&old, &new);
+    for line in [
+        "  fetched                    2          3         +1",
+        "  exact duplicates           1          0         -1",
+        "pages only in A: 1 URL\n  http://a.test/same  exact duplicate\n",
+        "pages only in B: 2 URLs\n  http://a.test/half  unique\n  http://a.test/near  near duplicate\n",
+    ] {
+        assert!(output.contains(line), "{output}");
+    }
+    let (output, message) = compare(&new, &new);
+    assert!(!output.contains("URL") && message.contains("the same outcomes"), "{output}{message}");
 }

@@ -1,0 +1,92 @@
+//! `pagesieve report A B`: what two runs found, side by side.
+
+use std::{io, path::Path};
+
+use super::{Exit, Failure, Out, Result, notify};
+use crate::{
+    crawl::{Outcome, PastRun, report},
+    page::thousands,
+    report::{Counts, counted},
+};
+
+/// At most this many URLs of a kind are named.
+const SHOWN: usize = 20;
+
+/// Compares the counts of two runs, and what became of each URL.
+pub(super) fn compare(out: &mut Out, runs: [&Path; 2]) -> Result<Exit> {
+    let [a, b] = runs.map(|run| {
+        let (report, _) = report(run)?;
+        Ok::<_, Failure>((report, PastRun::open(run)?.outcomes()?))
+    });
+    let [(a, of_a), (b, of_b)] = [a?, b?];
+    write_counts(out, runs, [&a.counts, &b.counts]).map_err(Failure::Output)?;
+    let is_page = |outcome: &Outcome| matches!(outcome, Outcome::Judged(_));
+    let (mut only_a, mut only_b, mut other) = (Vec::new(), Vec::new(), Vec::new());
+    for (url, in_a) in &of_a {
+        match of_b.get(url) {
+            Some(in_b) if in_a == in_b => {}
+            Some(in_b) => other.push(format!("{url}  {in_a} -> {in_b}")),
+            None if is_page(in_a) => only_a.push(format!("{url}  {in_a}")),
+            None => {}
+        }
+    }
+    for (url, in_b) in of_b.iter().filter(|(url, in_b)| is_page(in_b) && !of_a.contains_key(*url)) {
+        only_b.push(format!("{url}  {in_b}"));
+    }
+    let lists = [
+        ("other outcome in B", &other),
+        ("pages only in A", &only_a),
+        ("pages only in B", &only_b),
+    ];
+    for (name, urls) in lists {
+        write_urls(out, name, urls).map_err(Failure::Output)?;
+    }
+    if lists.iter().all(|(_, urls)| urls.is_empty()) {
+        notify("both runs have the same pages, with the same outcomes");
+    }
+    Ok(Exit::Done)
+}
+
+fn write_counts(
+    out: &mut impl io::Write,
+    runs: [&Path; 2],
+    [a, b]: [&Counts; 2],
+) -> io::Result<()> {
+    for (letter, run) in ["A", "B"].iter().zip(runs) {
+        writeln!(out, "{letter}  {}", run.display())?;
+    }
+    writeln!(out, "\n  {:<17}{:>11}{:>11}{:>11}", "", "A", "B", "B - A")?;
+    let rows: [(&str, fn(&Counts) -> u64); 6] = [
+        ("fetched", |it| it.fetched),
+        ("unique", |it| it.unique),
+        ("exact duplicates", |it| it.exact.sum()),
+        ("near duplicates", |it| it.near),
+        ("stored", |it| it.stored),
+        ("skipped", Counts::all_skipped),
+    ];
+    for (name, of) in rows {
+        let [a, b] = [of(a), of(b)];
+        let sign = if b > a {
+            "+"
+        } else if b < a {
+            "-"
+        } else {
+            ""
+        };
+        let change = format!("{sign}{}", thousands(a.abs_diff(b)));
+        writeln!(out, "  {name:<17}{:>11}{:>11}{change:>11}", thousands(a), thousands(b))?;
+    }
+    Ok(())
+}
+
+fn write_urls(out: &mut impl io::Write, name: &str, urls: &[String]) -> io::Result<()> {
+    if urls.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{name}: {}", counted(urls.len(), "URL"))?;
+    urls.iter().take(SHOWN).try_for_each(|url| writeln!(out, "  {url}"))?;
+    match urls.len().saturating_sub(SHOWN) {
+        0 => Ok(()),
+        more => writeln!(out, "  and {}", counted(more, "other")),
+    }
+}

@@ -1,0 +1,207 @@
+//! In what two texts differ, word by word (E. W. Myers, "An O(ND) difference algorithm and its variations", 1986).
+
+use std::{
+    collections::{HashMap, HashSet},
+    io,
+    path::Path,
+    time::Duration,
+};
+
+use serde::{Deserialize, Serialize};
+use similar::{ChangeTag, TextDiff};
+
+use super::{Cluster, Member, Report};
+use crate::{
+    sink::{VerdictName, texts_of},
+    state::{State, StateError},
+};
+
+/// A report has the differences of at most this many near duplicates.
+pub const DIFFERENCES: usize = 100;
+/// Words and gaps of what both have that are shown before and after a difference.
+const AROUND: usize = 16;
+/// A difference has at most this many bytes of text.
+const LONGEST: usize = 3_000;
+/// After this time the rest of two texts counts as different.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// A part of two texts that are compared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Piece {
+    /// Both have it.
+    Both(String),
+    /// Only the text of the unique page has it.
+    Kept(String),
+    /// Only the text of the duplicate has it.
+    Repeat(String),
+    /// This many bytes that are not shown.
+    Omitted(usize),
+}
+
+/// The texts of the least similar near duplicates of a report, and of what they repeat, by their URLs.
+#[derive(Debug, Default)]
+pub(crate) struct Differences(HashMap<String, String>);
+
+impl Differences {
+    /// Reads the texts from a run directory and its state. Pages whose texts are not stored are left out.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    pub(crate) fn read(
+        report: &Report,
+        state: &State,
+        directory: &Path,
+    ) -> Result<io::Result<Self>, StateError> {
+        let wanted = doubtful(&report.clusters);
+        let mut texts = HashMap::new();
+        for &(_, cluster, member) in &wanted {
+            let url = &report.clusters[cluster].members[member].url;
+            let document = state.document_named(url)?.filter(|document| !document.stored);
+            let text = document.map(|document| state.text_of(document.judgement.id)).transpose()?;
+            texts.extend(text.flatten().map(|kept| (url.clone(), kept.text)));
+        }
+        let urls = wanted.iter().flat_map(|&(_, cluster, member)| {
+            let cluster = &report.clusters[cluster];
+            [&*cluster.url, &*cluster.members[member].url]
+        });
+        let missing: HashSet<&str> = urls.filter(|url| !texts.contains_key(*url)).collect();
+        Ok(texts_of(directory, &missing).map(|stored| {
+            texts.extend(stored);
+            Self(texts)
+        }))
+    }
+
+    /// Adds the differences to the report.
+    pub(crate) fn add_to(&self, report: &mut Report) {
+        for (_, cluster, member) in doubtful(&report.clusters) {
+            let Cluster { url, members, .. } = &mut report.clusters[cluster];
+            let member = &mut members[member];
+            if let (Some(kept), Some(repeat)) = (self.0.get(url), self.0.get(&member.url)) {
+                member.difference = difference(kept, repeat);
+            }
+        }
+    }
+}
+
+/// The least similar near duplicates: similarity, place of the cluster, place in it.
+fn doubtful(clusters: &[Cluster]) -> Vec<(f32, usize, usize)> {
+    let is_near = |member: &&(usize, &Member)| member.1.verdict == VerdictName::Near;
+    let of_cluster = |(at, cluster): (usize, &Cluster)| -> Vec<_> {
+        let members: Vec<_> = cluster.members.iter().enumerate().collect();
+        let near = members.iter().filter(is_near);
+        near.map(|(member, it)| (it.similarity, at, *member)).collect()
+    };
+    let mut all: Vec<_> = clusters.iter().enumerate().flat_map(of_cluster).collect();
+    all.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
+    all.truncate(DIFFERENCES);
+    all
+}
+
+/// In what the text of a duplicate differs from that of the page that it repeats.
+fn difference(kept: &str, repeat: &str) -> Vec<Piece> {
+    let diff = TextDiff::configure().timeout(PATIENCE).diff_unicode_words(kept, repeat);
+    // Runs of words of one kind.
+    let mut runs: Vec<(ChangeTag, Vec<&str>)> = Vec::new();
+    for change in diff.iter_all_changes() {
+        let word = change.value();
+        match runs.last_mut() {
+            Some((tag, words)) if *tag == change.tag() => words.push(word),
+            _ => runs.push((change.tag(), vec![word])),
+        }
+    }
+    let (mut pieces, mut room, last) = (Vec::new(), LONGEST, runs.len().saturating_sub(1));
+    for (at, (tag, words)) in runs.iter().enumerate() {
+        match tag {
+            ChangeTag::Equal => {
+                let before = if at == 0 { 0 } else { AROUND.min(words.len()) };
+                let after = if at == last { 0 } else { AROUND.min(words.len() - before) };
+                let (start, rest) = words.split_at(before);
+                let (middle, end) = rest.split_at(rest.len() - after);
+                push(&mut pieces, &mut room, start, Piece::Both);
+                omit(&mut pieces, middle.concat().len());
+                push(&mut pieces, &mut room, end, Piece::Both);
+            }
+            ChangeTag::Delete => push(&mut pieces, &mut room, words, Piece::Kept),
+            ChangeTag::Insert => push(&mut pieces, &mut room, words, Piece::Repeat),
+        }
+    }
+    pieces
+}
+
+/// Adds a text as far as there is room.
+fn push(pieces: &mut Vec<Piece>, room: &mut usize, words: &[&str], piece: fn(String) -> Piece) {
+    let text = words.concat();
+    let shown = text.floor_char_boundary(*room);
+    if shown > 0 {
+        pieces.push(piece(text[..shown].to_owned()));
+    }
+    *room -= shown;
+    omit(pieces, text.len() - shown);
+}
+
+fn omit(pieces: &mut Vec<Piece>, bytes: usize) {
+    match pieces.last_mut() {
+        _ if bytes == 0 => {}
+        Some(Piece::Omitted(before)) => *before += bytes,
+        _ => pieces.push(Piece::Omitted(bytes)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn words_and_chinese_characters_are_compared_one_by_one() {
+        let pieces = difference("潮水很高。 The tide is high", "潮水不高。 The tide was high");
+        let both = |text: &str| Piece::Both(text.to_owned());
+        let expected = [
+            both("潮水"),
+            Piece::Kept("很".to_owned()),
+            Piece::Repeat("不".to_owned()),
+            both("高。 The tide "),
+            Piece::Kept("is".to_owned()),
+            Piece::Repeat("was".to_owned()),
+            both(" high"),
+        ];
+        assert_eq!(pieces, expected);
+    }
+
+    #[test]
+    fn long_common_parts_and_long_differences_are_cut() {
+        let common = "word ".repeat(10_000);
+        let pieces = difference(&format!("{common}one {common}"), &format!("{common}two {common}"));
+        assert!(matches!(pieces[..], [Piece::Omitted(_), .., Piece::Omitted(_)]), "{pieces:?}");
+        let pieces = difference(&"one ".repeat(10_000), &"two ".repeat(10_000));
+        let shown = |piece: &Piece| match piece {
+            Piece::Both(text) | Piece::Kept(text) | Piece::Repeat(text) => text.len(),
+            Piece::Omitted(_) => 0,
+        };
+        assert!(pieces.iter().map(shown).sum::<usize>() <= LONGEST);
+    }
+
+    proptest! {
+        #[test]
+        fn the_pieces_are_the_two_texts(kept in "[ab潮 ]{0,30}", repeat in "[ab潮 ]{0,30}") {
+            let (mut first, mut second) = (0, 0);
+            for piece in difference(&kept, &repeat) {
+                match piece {
+                    Piece::Both(text) => {
+                        first += text.len();
+                        second += text.len();
+                    }
+                    Piece::Omitted(bytes) => {
+                        first += bytes;
+                        second += bytes;
+                    }
+                    Piece::Kept(text) => first += text.len(),
+                    Piece::Repeat(text) => second += text.len(),
+                }
+            }
+            prop_assert_eq!((first, second), (kept.len(), repeat.len()));
+        }
+    }
+}
