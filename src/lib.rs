@@ -63,6 +63,8 @@ pub mod index;
 pub mod input;
 #[cfg(feature = "crawl")]
 pub mod learn;
+#[cfg(feature = "serve")]
+mod live;
 pub mod page;
 #[cfg(feature = "crawl")]
 pub mod report;

@@ -1,6 +1,6 @@
 //! `pagesieve report A B`: what two runs found, side by side.
 
-use std::{io, path::Path};
+use std::{cmp::Ordering, io, path::Path};
 
 use super::{Exit, Failure, Out, Result, notify};
 use crate::{
@@ -8,6 +8,9 @@ use crate::{
     page::thousands,
     report::{Counts, counted},
 };
+
+/// One of the counts.
+type CountOf = fn(&Counts) -> u64;
 
 /// At most this many URLs of a kind are named.
 const SHOWN: usize = 20;
@@ -56,7 +59,7 @@ fn write_counts(
         writeln!(out, "{letter}  {}", run.display())?;
     }
     writeln!(out, "\n  {:<17}{:>11}{:>11}{:>11}", "", "A", "B", "B - A")?;
-    let rows: [(&str, fn(&Counts) -> u64); 6] = [
+    let rows: [(&str, CountOf); 6] = [
         ("fetched", |it| it.fetched),
         ("unique", |it| it.unique),
         ("exact duplicates", |it| it.exact.sum()),
@@ -66,12 +69,10 @@ fn write_counts(
     ];
     for (name, of) in rows {
         let [a, b] = [of(a), of(b)];
-        let sign = if b > a {
-            "+"
-        } else if b < a {
-            "-"
-        } else {
-            ""
+        let sign = match b.cmp(&a) {
+            Ordering::Less => "-",
+            Ordering::Equal => "",
+            Ordering::Greater => "+",
         };
         let change = format!("{sign}{}", thousands(a.abs_diff(b)));
         writeln!(out, "  {name:<17}{:>11}{:>11}{change:>11}", thousands(a), thousands(b))?;

@@ -14,10 +14,13 @@ use std::{
 use clap::ValueEnum;
 use jiff::Timestamp;
 use serde::Serialize;
+use tokio::{sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 use toml::Value;
 use url::Url;
 
+#[cfg(feature = "serve")]
+use super::serve;
 use super::{
     Exit, Failure, Out, Result,
     compare::compare,
@@ -75,6 +78,10 @@ pub(super) struct Args {
     /// How to show progress on standard error
     #[arg(long, value_enum, default_value_t)]
     progress: Show,
+    /// Show the crawl on a web page while it runs; a token in `PAGESIEVE_TOKEN` lets the page pause and stop it
+    #[cfg(feature = "serve")]
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true, default_missing_value = "127.0.0.1:8041", value_parser = serve::addresses)]
+    live: Option<serve::Listen>,
 }
 
 /// Write the report of a run again, and print its summary; or compare two runs
@@ -108,7 +115,12 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
     say_what_is_continued(&plan);
     let directory = plan.directory.clone();
     let runtime = runtime()?;
-    let run = runtime.block_on(run_plan(plan, args.progress));
+    let run = runtime.block_on(async {
+        let run = Running::new();
+        #[cfg(feature = "serve")]
+        let run = run.shown(&plan, args.live.as_ref()).await?;
+        run.plan(plan, args.progress).await
+    });
     // Look-ups of names that still run are not waited for.
     runtime.shutdown_background();
     let (report, exit) = run.inspect_err(|failure| {
@@ -184,31 +196,62 @@ pub(super) fn report(args: &ReportArgs, out: &mut Out) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Runs a plan to its end and shows its progress. A signal stops it and decides the exit code.
-pub(super) async fn run_plan(plan: Plan, show: Show) -> Result<(Report, Exit)> {
-    let (stop, ended) = (CancellationToken::new(), CancellationToken::new());
-    let stopped = Cell::new(Exit::Interrupted);
-    let (progress, watch) = tokio::sync::watch::channel(Progress::default());
-    let control = Control::default().with_stop(stop.clone()).with_progress(progress);
-    let crawl = async {
-        let report = crawl::run(plan, control).await;
-        ended.cancel();
-        report
-    };
-    let signals = ended.run_until_cancelled(stop_on_signals(stop, &stopped));
-    let (report, (), _) = tokio::join!(crawl, progress::show(show, watch), signals);
-    let report = report?;
+/// A crawl that is about to run.
+pub(super) struct Running {
+    control: Control,
+    watch: watch::Receiver<Progress>,
+    ended: CancellationToken,
+    /// What shows it. It ends with the crawl.
+    tasks: JoinSet<()>,
+}
+
+impl Running {
+    pub(super) fn new() -> Self {
+        let (progress, watch) = watch::channel(Progress::default());
+        let control = Control::default().with_progress(progress);
+        Self { control, watch, ended: CancellationToken::new(), tasks: JoinSet::new() }
+    }
+
+    /// The same, on a live page, if there is an address for it.
+    #[cfg(feature = "serve")]
+    async fn shown(mut self, plan: &Plan, listen: Option<&serve::Listen>) -> Result<Self> {
+        if let Some(listen) = listen {
+            let (watch, ended) = (self.watch.clone(), self.ended.clone());
+            let shown = serve::show_live(plan, listen, self.control, watch, ended, &mut self.tasks);
+            self.control = shown.await?;
+        }
+        Ok(self)
+    }
+
+    /// Runs a plan to its end and shows its progress. A signal stops it and decides the exit code.
+    pub(super) async fn plan(self, plan: Plan, show: Show) -> Result<(Report, Exit)> {
+        let Self { control, watch, ended, tasks: _tasks } = self;
+        let (stop, stopped) = (control.stop.clone(), Cell::new(Exit::Interrupted));
+        let crawl = async {
+            let report = crawl::run(plan, control).await;
+            ended.cancel();
+            report
+        };
+        let signals = ended.run_until_cancelled(stop_on_signals(stop, &stopped));
+        let (report, (), _) = tokio::join!(crawl, progress::show(show, watch), signals);
+        let report = report?;
+        let exit = exit(&report, stopped.get());
+        Ok((report, exit))
+    }
+}
+
+/// The exit code of a run; `stopped` if it was stopped.
+fn exit(report: &Report, stopped: Exit) -> Exit {
     let is_unreachable = |warning: &Warning| matches!(warning, Warning::Unreachable { .. });
-    let exit = match report.end {
-        End::Interrupted => stopped.get(),
+    match report.end {
+        End::Interrupted => stopped,
         End::Nothing => Exit::Failed,
         _ if report.counts.fetched == 0 && report.warnings.iter().any(is_unreachable) => {
             Exit::Failed
         }
         End::Open => Exit::Open,
         End::Done | End::Budget | End::Running => Exit::Done,
-    };
-    Ok((report, exit))
+    }
 }
 
 /// The first signal stops the run in order and sets `stopped`; the second ends the process.

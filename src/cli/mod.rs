@@ -20,6 +20,7 @@ mod filter;
 mod lookup;
 mod pages;
 mod progress;
+mod review;
 mod rows;
 mod rule;
 #[cfg(feature = "serve")]
@@ -79,6 +80,7 @@ enum Command {
     Demo(demo::Args),
     Crawl(crawl::Args),
     Report(crawl::ReportArgs),
+    Review(review::Args),
     Pages(pages::Args),
     Export(export::ExportArgs),
     Links(export::LinksArgs),
@@ -143,6 +145,7 @@ fn run(command: Command, out: &mut Out) -> Result<Exit> {
         Command::Demo(args) => demo::run(&args, out),
         Command::Crawl(args) => crawl::run(&args, out),
         Command::Report(args) => crawl::report(&args, out),
+        Command::Review(args) => review::review(&args, out),
         Command::Pages(args) => pages::run(&args, out),
         Command::Export(args) => export::export(&args, out),
         Command::Links(args) => export::links(&args, out),

@@ -7,6 +7,7 @@ use std::{
 };
 
 use bytesize::ByteSize;
+use tokio::{net::TcpListener, sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -17,6 +18,8 @@ use super::{
 };
 use crate::{
     config::Config,
+    crawl::{Control, Plan, Progress},
+    live::{Shown, serve as show},
     serve::{self, Options, ServeError},
 };
 
@@ -64,9 +67,9 @@ pub(super) struct Args {
 
 /// The addresses that a name stands for.
 #[derive(Clone, Debug)]
-struct Listen(Vec<SocketAddr>);
+pub(super) struct Listen(Vec<SocketAddr>);
 
-fn addresses(text: &str) -> Result<Listen, String> {
+pub(super) fn addresses(text: &str) -> Result<Listen, String> {
     let help = "write HOST:PORT, such as 127.0.0.1:8040, [::1]:8040 or localhost:8040";
     match text.to_socket_addrs().map(Vec::from_iter) {
         Ok(found) if !found.is_empty() => Ok(Listen(found)),
@@ -78,14 +81,8 @@ fn addresses(text: &str) -> Result<Listen, String> {
 pub(super) fn run(args: &Args) -> Result<Exit> {
     let config = args.settings.draft(&Config::default())?.check_dedup()?;
     let token = token(args.token_file.as_deref())?;
-    let is_open = |address: &&SocketAddr| !address.ip().is_loopback();
-    if let Some(address) = args.listen.0.iter().find(is_open).filter(|_| token.is_none()) {
-        return Err(Failure::refused(
-            Exit::Usage,
-            format!("anybody who reaches {address} could use the filter"),
-            "set PAGESIEVE_TOKEN or --token-file, or listen on 127.0.0.1",
-        ));
-    }
+    let help = "set PAGESIEVE_TOKEN or --token-file, or listen on 127.0.0.1";
+    check_open(&args.listen, token.as_deref(), "use the filter", help)?;
     if args.max_batch > args.queue || args.queue == 0 || args.connections == 0 {
         return Err(Failure::refused(
             Exit::Usage,
@@ -128,6 +125,41 @@ pub(super) fn run(args: &Args) -> Result<Exit> {
             Failure::Listen { address: addresses[0], source }
         }
     })
+}
+
+/// Refuses an address that others reach, without a token.
+fn check_open(listen: &Listen, token: Option<&str>, what: &str, help: &str) -> Result<()> {
+    let is_open = |address: &&SocketAddr| !address.ip().is_loopback();
+    match listen.0.iter().find(is_open).filter(|_| token.is_none()) {
+        None => Ok(()),
+        Some(address) => {
+            let message = format!("anybody who reaches {address} could {what}");
+            Err(Failure::refused(Exit::Usage, message, help))
+        }
+    }
+}
+
+/// Shows a crawl on a live page until it has ended. Returns what controls it, also from the page.
+pub(super) async fn show_live(
+    plan: &Plan,
+    listen: &Listen,
+    control: Control,
+    progress: watch::Receiver<Progress>,
+    ended: CancellationToken,
+    tasks: &mut JoinSet<()>,
+) -> Result<Control> {
+    let token = token(None)?;
+    let help = "set PAGESIEVE_TOKEN, or listen on 127.0.0.1";
+    check_open(listen, token.as_deref(), "see the crawl", help)?;
+    let failed = |source| Failure::Listen { address: listen.0[0], source };
+    let listener = TcpListener::bind(&*listen.0).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    let (pause, paused) = watch::channel(false);
+    let (name, directory) = (plan.name.clone(), plan.directory.clone());
+    let shown = Shown { name, directory, progress, pause, stop: control.stop.clone(), token };
+    tasks.spawn(show(listener, shown, ended));
+    notify(format_args!("live page: http://{address}/"));
+    Ok(control.with_pause(paused))
 }
 
 /// The token of the file, or of the environment.

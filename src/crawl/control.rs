@@ -16,6 +16,8 @@ pub struct Control {
     pub stop: CancellationToken,
     /// Receives the progress of the run.
     pub progress: Option<watch::Sender<Progress>>,
+    /// While it is true no request is started; those in flight finish.
+    pub pause: Option<watch::Receiver<bool>>,
 }
 
 impl Control {
@@ -23,6 +25,16 @@ impl Control {
     #[must_use]
     pub fn with_stop(self, stop: CancellationToken) -> Self {
         Self { stop, ..self }
+    }
+
+    /// The same, paused while this is true.
+    #[must_use]
+    pub fn with_pause(self, pause: watch::Receiver<bool>) -> Self {
+        Self { pause: Some(pause), ..self }
+    }
+
+    pub(super) fn is_paused(&self) -> bool {
+        self.pause.as_ref().is_some_and(|pause| *pause.borrow())
     }
 
     /// The same, with a receiver of the progress.

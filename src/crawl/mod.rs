@@ -40,7 +40,9 @@ pub use directory::{delete_run, is_run};
 pub use dry_run::{Forecast, ForecastUrl, SeedProblem, check_seeds, dry_run};
 pub use engine::{Standing, report, standing};
 pub use plan::{CrawlError, Dedup, Links, Options, Plan, Policy, Store};
-pub use read_run::{Link, Lookup, NearPage, Outcome, PastRun, Revisits, UrlExplanation};
+pub use read_run::{
+    JudgedPage, Link, Lookup, NearPage, Outcome, PastRun, Recent, Revisits, UrlExplanation,
+};
 pub use repair::{Repair, repair};
 pub use verify::{Damage, Verification, verify};
 

@@ -24,7 +24,7 @@ use crate::{
     index::{Index, Scan},
     learn::{self, Learner, LearntRule},
     page::{DocId, NormalUrl, Timestamp, UrlOptions},
-    report::{Broken, BrokenLink},
+    report::{Broken, BrokenLink, Point},
     sink::{SkippedLine, VerdictName},
     state::{
         JudgedDocument, KeptText, Reason, RecordedRecipe, SignatureLog, State, StateError, UrlId,
@@ -152,6 +152,31 @@ impl fmt::Display for Outcome {
     }
 }
 
+/// What a run did last.
+#[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
+pub struct Recent {
+    /// The pages that were judged last, the last one first.
+    pub judged: Vec<JudgedPage>,
+    /// The hosts that get no requests for the time being, and why.
+    pub suspended: Vec<String>,
+}
+
+/// A page and its verdict.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct JudgedPage {
+    /// Its URL.
+    pub url: String,
+    /// The verdict.
+    pub verdict: VerdictName,
+    /// The page that it repeats, if it does.
+    #[serde(rename = "match")]
+    pub matched: Option<String>,
+    /// The similarity to that.
+    pub similarity: Option<f32>,
+}
+
 impl UrlExplanation {
     /// Why it was skipped, if it was.
     #[must_use]
@@ -253,6 +278,36 @@ impl PastRun {
             Ok(())
         })?;
         Ok(outcomes)
+    }
+
+    /// What the run did over time.
+    ///
+    /// # Errors
+    /// If the state cannot be read.
+    pub fn series(&self) -> Result<Vec<Point>, CrawlError> {
+        Ok(self.state.series()?)
+    }
+
+    /// The pages that were judged last, at most this many, and the hosts that get no requests for the time being.
+    ///
+    /// # Errors
+    /// If the state cannot be read.
+    pub fn recent(&self, most: u64) -> Result<Recent, CrawlError> {
+        let page = |document: JudgedDocument| {
+            let found = document.judgement.verdict.matched();
+            Ok::<_, StateError>(JudgedPage {
+                url: document.name,
+                verdict: document.judgement.verdict.into(),
+                matched: found.map(|found| self.state.name_of(found.of)).transpose()?,
+                similarity: found.map(|found| found.similarity),
+            })
+        };
+        let judged = self.state.last_documents(most)?.into_iter().map(page);
+        let suspended = self.state.suspended_hosts()?;
+        Ok(Recent {
+            judged: judged.collect::<Result<_, _>>()?,
+            suspended: suspended.iter().map(|host| format!("{}: {host}", host.name)).collect(),
+        })
     }
 
     /// Calls `visit` with each URL that was skipped, or with each one that is still `pending`, in the order in which they were found. The reason

@@ -13,11 +13,14 @@ const HEIGHT: f64 = 120.0;
 /// The part of its place that a bar fills.
 const FILLED: f64 = 0.9;
 
+/// The heights up to which the parts of a bar reach, with their classes.
+type Tops = Vec<(&'static str, f64)>;
+
 /// How many pages of a kind there were at a point.
 type PagesOf = fn(&Point) -> u64;
 
 /// A chart of bars.
-pub(super) struct Bars {
+pub(super) struct BarChart {
     pub(super) bars: Vec<Bar>,
     /// Where a line is drawn.
     pub(super) line: Option<f64>,
@@ -42,7 +45,7 @@ pub(super) struct Part {
     pub(super) height: f64,
 }
 
-impl Bars {
+impl BarChart {
     /// Similarities, with a line at the threshold. Heights are logarithmic, because most near duplicates are equal but for a few words.
     pub(super) fn of_similarities(similarities: &Similarities, threshold: Option<f64>) -> Self {
         let parts: Vec<_> = similarities.parts().collect();
@@ -109,9 +112,9 @@ impl Bars {
 }
 
 /// Bars side by side, from their labels and the heights up to which their parts reach.
-fn stacked(bars: Vec<(String, Vec<(&'static str, f64)>)>) -> Vec<Bar> {
+fn stacked(bars: Vec<(String, Tops)>) -> Vec<Bar> {
     let width = WIDTH / number(bars.len() as u64).max(1.0);
-    let bar = |(at, (label, tops)): (usize, (String, Vec<(&'static str, f64)>))| {
+    let bar = |(at, (label, tops)): (usize, (String, Tops))| {
         let mut below = 0.0;
         let part = |(class, top): (&'static str, f64)| {
             let height = top - mem::replace(&mut below, top);

@@ -17,7 +17,7 @@ use crate::{
     page::{counted, thousands},
     report::{
         Cluster, End, Exact, Example, Member, Piece, Report, SuspendedHost,
-        chart::{Bars, areas},
+        chart::{BarChart, areas},
     },
     sink::{CHANGES, DUPLICATES, PAGES, VerdictName},
     state::Reason,
@@ -44,16 +44,17 @@ struct Page<'a> {
     report: &'a Report,
     /// The most frequent first.
     reasons: Vec<(Reason, u64)>,
-    similarities: Bars,
-    distributions: [Bars; 3],
+    similarities: BarChart,
+    distributions: [BarChart; 3],
 }
 
 /// Renders the page.
 pub(super) fn html(report: &Report) -> String {
     let mut reasons: Vec<_> = report.counts.skipped.iter().map(|(r, n)| (*r, *n)).collect();
     reasons.sort_by_key(|(_, count)| Reverse(*count));
-    let similarities = Bars::of_similarities(&report.similarities, report.fingerprint.similarity);
-    let distributions = Bars::of_distributions(&report.distributions);
+    let similarities =
+        BarChart::of_similarities(&report.similarities, report.fingerprint.similarity);
+    let distributions = BarChart::of_distributions(&report.distributions);
     let page = Page { report, reasons, similarities, distributions };
     page.render().expect("the template writes into memory")
 }
@@ -85,18 +86,18 @@ impl Page<'_> {
     }
 
     /// The first URLs that were skipped for a reason.
-    fn examples(&self, reason: &Reason) -> Vec<&Example> {
-        self.report.examples.iter().filter(|example| example.reason == *reason).collect()
+    fn examples(&self, reason: Reason) -> Vec<&Example> {
+        self.report.examples.iter().filter(|example| example.reason == reason).collect()
     }
 
     /// Whether more URLs were skipped for a reason than are named.
-    fn has_more(&self, reason: &Reason) -> bool {
-        let count = self.report.counts.skipped.get(reason).copied().unwrap_or(0);
+    fn has_more(&self, reason: Reason) -> bool {
+        let count = self.report.counts.skipped.get(&reason).copied().unwrap_or(0);
         count > self.examples(reason).len() as u64
     }
 
     /// Whether URLs are queued for this reason.
-    fn is_waiting(reason: &Reason) -> bool {
+    fn is_waiting(reason: Reason) -> bool {
         matches!(reason, Reason::Pending | Reason::Host)
     }
 

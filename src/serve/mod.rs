@@ -49,7 +49,9 @@ use crate::{
     submission::{Preparation, Times},
 };
 use judge::{Gone, Judge, Phase};
-use metrics::{Metrics, OfVerdict};
+use metrics::Metrics;
+pub(crate) use metrics::{OfVerdict, plain_text};
+pub(crate) use routes::is_token;
 use stalled::Watched;
 
 /// How the service is run.
@@ -236,7 +238,7 @@ const STOP: Duration = Duration::from_secs(8);
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Serves until it is asked to stop; then lets open requests end, for some seconds.
-pub(super) async fn accept(
+pub(crate) async fn accept(
     listener: TcpListener,
     router: Router,
     most: usize,

@@ -109,12 +109,16 @@ async fn admitted(
     };
     let given = request.headers().get(header::AUTHORIZATION);
     let given = given.and_then(|given| bearer(given.as_bytes())).unwrap_or_default();
-    // Hashes are compared in constant time.
-    if blake3::hash(given) == blake3::hash(token.as_bytes()) {
+    if is_token(token, given) {
         return Ok(next.run(request).await);
     }
     let error = "send the service's token: `Authorization: Bearer TOKEN`";
     Err(Problem::new(StatusCode::UNAUTHORIZED, error))
+}
+
+/// Whether what was given is the token. Hashes are compared in constant time.
+pub(crate) fn is_token(token: &str, given: &[u8]) -> bool {
+    blake3::hash(given) == blake3::hash(token.as_bytes())
 }
 
 /// The token of an `Authorization` header. The name of the scheme is written in any case (RFC 9110).

@@ -69,6 +69,15 @@ impl State {
         })
     }
 
+    /// The documents that were judged last, at most this many, the last one first.
+    ///
+    /// # Errors
+    /// If SQLite fails or a row makes no sense.
+    pub(crate) fn last_documents(&self, most: u64) -> Result<Vec<JudgedDocument>, StateError> {
+        let sql = format!("SELECT {COLUMNS} FROM documents d ORDER BY d.id DESC LIMIT ?");
+        self.all(&sql, [signed(most)], read_document)
+    }
+
     /// Adds a document.
     ///
     /// # Errors

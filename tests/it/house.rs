@@ -13,7 +13,8 @@ use crate::{imports::Imports, tokens::Source};
 /// The modules; each imports only from rows below its own.
 const MODULES: &[&[&str]] = &[
     &["cli"],
-    &["config", "serve"],
+    &["config", "live"],
+    &["serve"],
     &["input"],
     &["crawl", "eval"],
     &["learn"],

@@ -31,6 +31,7 @@ mod fuzz;
 mod golden;
 mod house;
 mod imports;
+mod live;
 #[cfg(target_os = "linux")]
 mod month;
 mod preload;

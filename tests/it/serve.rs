@@ -576,12 +576,26 @@ fn next_answer(stream: &mut BufReader<TcpStream>) -> (u16, String) {
     (head.split(' ').nth(1).unwrap().parse().unwrap(), String::from_utf8(body).unwrap())
 }
 
+/// The metrics that the board for Grafana shows.
+pub(crate) fn names_of_the_board() -> impl Iterator<Item = String> {
+    let board = include_str!("../../docs/operations/grafana.json");
+    let is_of_name = |c: char| c.is_ascii_lowercase() || c == '_';
+    let names = board.split(|c| !is_of_name(c)).filter(|word| word.starts_with("pagesieve_"));
+    names.map(str::to_owned).collect::<std::collections::BTreeSet<_>>().into_iter()
+}
+
 #[test]
 fn metrics_and_the_description_of_the_routes_can_be_read() {
     let directory = tempdir().unwrap();
     let service = Service::start(&directory.path().join("seen.db"), &[]);
     service.judge(&json!(documents(12)));
     let metrics = service.get("/metrics").body;
+    for name in names_of_the_board().filter(|name| !name.starts_with("pagesieve_crawl_")) {
+        assert!(
+            metrics.contains(&format!("\n# TYPE {} ", name.trim_end_matches("_bucket"))),
+            "{name}"
+        );
+    }
     for line in [
         "pagesieve_documents_judged_total{verdict=\"unique\"} 8",
         "pagesieve_window_documents 8",

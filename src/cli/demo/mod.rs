@@ -28,7 +28,7 @@ use tokio::{net::TcpListener, task::JoinSet};
 
 use super::{
     Exit, Failure, Out, Result,
-    crawl::run_plan,
+    crawl::Running,
     exit::{next_signal, runtime},
     notify,
     progress::Show,
@@ -127,7 +127,7 @@ async fn crawl_site(args: &Args, server: &Server) -> Result<(Report, Exit)> {
     let mut draft = Draft::parse("config/demo.toml".as_ref(), CONFIG.to_owned(), &[])?;
     draft.config.fetch.resolve.extend(hosts.iter().map(|&host| (host.to_owned(), address)));
     draft.config.output = Some(args.out.clone());
-    run_plan(draft.check()?.into_plan(), args.progress).await
+    Running::new().plan(draft.check()?.into_plan(), args.progress).await
 }
 
 /// A tar of pages, compressed with zstd.

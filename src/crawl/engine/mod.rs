@@ -148,10 +148,16 @@ impl Engine {
         let mut workers = Workers::new(&self.plan, &self.filter)?;
         let (mut stop_by, mut publish_at) = (None, now());
         let concurrency = self.plan.crawl.concurrency.get();
+        let mut pause = control.pause.clone();
         loop {
             let stopping = control.stop.is_cancelled();
-            let idle =
-                if stopping { Idle::Done } else { self.start_requests(&mut workers, concurrency)? };
+            let idle = if stopping {
+                Idle::Done
+            } else if control.is_paused() {
+                Idle::Blocked
+            } else {
+                self.start_requests(&mut workers, concurrency)?
+            };
             if stopping {
                 stop_by.get_or_insert_with(|| now() + STOP_TIME);
             }
@@ -180,6 +186,7 @@ impl Engine {
                     }
                 }
                 () = control.stop.cancelled(), if !stopping => {}
+                Some(Ok(())) = async { Some(pause.as_mut()?.changed().await) } => {}
                 () = timer => if stop_by.is_some_and(|at| at <= now()) {
                     // Their URLs stay queued.
                     workers.tasks.abort_all();

@@ -8,7 +8,7 @@ use std::{
 };
 
 use pagesieve::{
-    crawl::{self, PastRun},
+    crawl::{self, PastRun, verify},
     filter::Mode,
     report::Piece,
 };
@@ -222,4 +222,29 @@ fn two_runs_are_compared_by_what_became_of_their_urls() {
     }
     let (output, message) = compare(&new, &new);
     assert!(!output.contains("URL") && message.contains("the same outcomes"), "{output}{message}");
+}
+
+#[test]
+fn near_duplicates_are_reviewed_once_and_the_answers_are_kept() {
+    let site = run_of_similar_pages();
+    let review = |answers: &str| {
+        let reviewed = pagesieve()
+            .arg("review")
+            .arg(site.path())
+            .write_stdin(answers.to_owned())
+            .assert()
+            .success();
+        stdout(&reviewed)
+    };
+    let output = review("perhaps\ny\n");
+    for line in [
+        "  kept     http://a.test/\n  dropped  http://a.test/near\n",
+        "{+ebb+}",
+        "right: 1 of 1 near duplicate; 21 to 100 % of such pages",
+    ] {
+        assert!(output.contains(line), "{output}");
+    }
+    let output = review("n\n");
+    assert!(!output.contains("dropped") && output.contains("1 of 1 near"), "{output}");
+    assert!(verify(site.path()).unwrap().damage.is_empty());
 }

@@ -1,0 +1,52 @@
+//! Counts of a crawl for Prometheus.
+
+use prometheus_client::{
+    metrics::{counter::Counter, family::Family, gauge::Gauge},
+    registry::{Registry, Unit},
+};
+
+use crate::{
+    crawl::{Progress, Tally},
+    serve::{OfVerdict, plain_text},
+};
+
+/// The counts of a crawl as they are now, over all its starts, in the older format of Prometheus.
+pub(super) fn text(progress: Progress) -> String {
+    let Progress { counts, active_hosts, in_flight, .. } = progress;
+    let Tally { fetched, unique, exact, near, failed, queued, asked_again, bytes } = counts;
+    let mut registry = Registry::with_prefix("pagesieve_crawl");
+    let judged = Family::<OfVerdict, Counter>::default();
+    for (verdict, count) in [("unique", unique), ("exact", exact), ("near", near)] {
+        judged.get_or_create(&OfVerdict { verdict }).inc_by(count);
+    }
+    registry.register("pages_judged", "Pages that were judged, by verdict", judged);
+    let mut counter = |name, help, count| {
+        let counter = Counter::<u64>::default();
+        counter.inc_by(count);
+        registry.register(name, help, counter);
+    };
+    counter("pages_fetched", "Pages that were received with status 2xx", fetched);
+    counter("urls_failed", "URLs that could not be fetched, or whose status was not 2xx", failed);
+    counter(
+        "pages_asked_again",
+        "Known pages that were asked for again without a new text",
+        asked_again,
+    );
+    let size = Counter::<u64>::default();
+    size.inc_by(bytes);
+    registry.register_with_unit(
+        "pages",
+        "Bodies of pages, without their content coding",
+        Unit::Bytes,
+        size,
+    );
+    let mut gauge = |name, help, count: u64| {
+        let gauge = Gauge::<i64>::default();
+        gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
+        registry.register(name, help, gauge);
+    };
+    gauge("urls_queued", "URLs that are queued", queued);
+    gauge("hosts_active", "Hosts that have something to do", active_hosts as u64);
+    gauge("requests_in_flight", "Requests in flight", in_flight as u64);
+    plain_text(&registry)
+}
