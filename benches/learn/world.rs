@@ -5,7 +5,15 @@ use std::fmt;
 use bytes::Bytes;
 use pagesieve::crawl::scope::Reach;
 
-use crate::serve::Reply;
+/// What is answered to a request.
+#[derive(Clone, Debug)]
+pub(crate) enum Reply {
+    Page(Bytes),
+    Redirect(String),
+    /// A file of another type.
+    File,
+    Missing,
+}
 
 /// An answer, and the number of the page whose text it has, if it is one that is to be found.
 #[derive(Debug)]
@@ -34,11 +42,6 @@ impl Answer {
 
     pub(crate) fn redirect(to: String) -> Self {
         Self { reply: Reply::Redirect(to), page: None, more: 0 }
-    }
-
-    /// A file that is not a page.
-    pub(crate) fn file(content_type: &'static str) -> Self {
-        Self { reply: Reply::File(content_type), page: None, more: 0 }
     }
 
     pub(crate) fn missing() -> Self {

@@ -29,11 +29,8 @@ pub(super) fn evidence(state: &State, row: &UrlRow) -> Result<Option<String>, St
 pub(super) fn restore(state: &State, learner: &mut Learner) -> Result<(), StateError> {
     let sites = state.learnt_sites()?;
     learner.set_kept(sites.iter().map(String::as_str));
-    if let Some(known) = read(state, "")? {
-        learner.restore("", known);
-    }
-    if let Some(sentences) = state.sentences()? {
-        learner.restore_sentences(&sentences);
+    if let Some(passages) = state.passages()? {
+        learner.restore_passages(&passages);
     }
     // A page that has changed is no trial: it was learnt from when it was judged first.
     let (mut seen, mut others) = (HashSet::new(), HashSet::new());
@@ -51,10 +48,8 @@ pub(super) fn restore(state: &State, learner: &mut Learner) -> Result<(), StateE
                 hash: 0,
                 yielded: if is_new { Yielded::New } else { Yielded::KnownText },
                 is_redirected: false,
-                to: None,
                 from: None,
                 links_back: false,
-                equals: None,
             });
         }
     }
@@ -77,8 +72,8 @@ pub(super) fn recall(state: &State, learner: &mut Learner, site: &str) -> Result
 /// Keeps what the learner does not have in memory any more, and what is due; or all.
 pub(super) fn keep(state: &State, learner: &mut Learner, all: bool) -> Result<(), StateError> {
     let unsaved = learner.take_unsaved(all);
-    if let Some(sentences) = unsaved.sentences {
-        state.keep_sentences(&sentences)?;
+    if let Some(passages) = unsaved.passages {
+        state.keep_passages(&passages)?;
     }
     for (site, known) in unsaved.sites {
         let known = serde_json::to_string(&known).expect("numbers and names are JSON");

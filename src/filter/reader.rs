@@ -110,7 +110,7 @@ impl<'a> Reader<'a> {
             self.end = self.blocks[self.current].lines.end;
         }
         let token = Token::of(class, hash);
-        self.keys.push(hash, true);
+        self.keys.push(hash, Some(line));
         self.last = self.last << 8 | u64::from(token.0);
         if self.room > 0 {
             let block = &mut self.blocks[self.current];
@@ -157,7 +157,7 @@ impl<'a> Reader<'a> {
             }
             let most = room.saturating_sub(BYTES_PER_BLOCK).min(hashes.len());
             for &(token, hash) in &hashes {
-                self.keys.push(hash, false);
+                self.keys.push(hash, None);
                 if self.tokens.len() < start + most {
                     block.add(&mut self.tokens, token, hash);
                 }

@@ -7,17 +7,14 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
+    numbers::{MANY_TRIALS, MIN_TRIALS},
     pattern_yield::PatternYield,
+    patterns::pattern_id,
     rule::Rule,
-    site::{Candidate, Site, pattern_id},
+    site::{Candidate, Site},
     trial::Trial,
 };
 use crate::page::DocId;
-
-/// Trials or pages from which on something is worth keeping.
-const MUCH: u32 = 20;
-/// Trials from which on a candidate of a site that is kept is kept too.
-const SOME: u32 = 4;
 
 /// What is known of a site.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -25,12 +22,9 @@ const SOME: u32 = 4;
 pub(crate) struct Known {
     /// The last document that is part of it.
     through: DocId,
-    hosts: Vec<u64>,
+    hosts: Vec<(u16, Box<str>)>,
     candidates: Vec<(u32, Candidate)>,
-    #[serde(rename = "gains")]
     yields: Vec<(u32, PatternYield)>,
-    /// Of all sites together: the parameters by the hashes of their names.
-    parameters: Vec<(u64, Trial)>,
 }
 
 /// A rule with what became of it.
@@ -46,7 +40,7 @@ pub(crate) struct LearntRule {
 
 impl LearntRule {
     pub(super) fn of(site: &str, candidate: &Candidate) -> Option<Self> {
-        let part = (**candidate.part.as_ref()?).clone();
+        let part = candidate.part.as_deref()?.clone();
         let Trial { n, failures, accepted, .. } = candidate.trial;
         Some(Self {
             rule: Rule { site: site.to_owned(), part, trials: n, failures },
@@ -59,7 +53,7 @@ impl LearntRule {
 impl Known {
     pub(super) fn of(site: &Site) -> Self {
         let candidates = site.candidates.iter();
-        let candidates = candidates.filter(|(_, it)| it.part.is_some() || it.trial.n >= SOME);
+        let candidates = candidates.filter(|(_, it)| it.part.is_some() || it.trial.n >= MIN_TRIALS);
         let mut candidates: Vec<_> = candidates.map(|(number, it)| (*number, it.clone())).collect();
         candidates.sort_by_key(|(number, _)| *number);
         let yields = site.yields.iter().filter(|(_, pattern_yield)| pattern_yield.evidence() > 1);
@@ -67,17 +61,7 @@ impl Known {
             yields.map(|(number, pattern_yield)| (*number, *pattern_yield)).collect();
         yields.sort_by_key(|(number, _)| *number);
         let (through, hosts) = (site.through, site.hosts.clone());
-        Self { through, hosts, candidates, yields, parameters: Vec::new() }
-    }
-
-    pub(super) fn of_all(through: DocId, parameters: impl Iterator<Item = (u64, Trial)>) -> Self {
-        let mut parameters: Vec<_> = parameters.filter(|(_, it)| it.n >= SOME).collect();
-        parameters.sort_by_key(|(name, _)| *name);
-        Self { through, parameters, ..Self::default() }
-    }
-
-    pub(super) fn into_all(self) -> (DocId, impl Iterator<Item = (u64, Trial)>) {
-        (self.through, self.parameters.into_iter())
+        Self { through, hosts, candidates, yields }
     }
 
     pub(super) fn into_site(self) -> Site {
@@ -114,8 +98,8 @@ impl Known {
 impl Site {
     /// Whether more is known than a few pages teach again.
     pub(super) fn is_worth_keeping(&self) -> bool {
-        self.candidates.values().any(|it| it.part.is_some() || it.trial.n >= MUCH)
-            || self.yields.values().any(|pattern_yield| pattern_yield.fetched >= MUCH)
+        self.candidates.values().any(|it| it.part.is_some() || it.trial.n >= MANY_TRIALS)
+            || self.yields.values().any(|pattern_yield| pattern_yield.fetched >= MANY_TRIALS)
     }
 
     /// Takes over the rules of the configuration, and drops those that it has no more.

@@ -3,16 +3,16 @@
 //! Pure: does no I/O and has no clock. The engine reports every page that was judged, and asks before each request.
 //! docs/learning.md describes the method.
 
-mod classes;
 mod exchange;
 mod known;
-mod known_pages;
+mod numbers;
 mod parts;
+mod passages;
 mod pattern_yield;
+mod patterns;
+mod ring;
 mod rule;
-mod sentences;
 mod site;
-mod spans;
 mod trial;
 
 #[cfg(test)]
@@ -31,28 +31,14 @@ use crate::page::DocId;
 #[cfg(feature = "cli")]
 pub(crate) use exchange::{from_json, to_json};
 pub(crate) use known::{Known, LearntRule};
-use parts::{Parts, hash};
-use pattern_yield::{Chain, PatternKind, PatternYield};
+use numbers::{FULL_RATE, MAX_BYTES, SAMPLE_ONE_IN, SAVED, SAVED_PASSAGES};
+use parts::Parts;
+use passages::Passages;
+use pattern_yield::PatternYield;
+use patterns::{Level, Pattern};
 use rule::EVERYWHERE;
-pub use rule::{Counterparts, Only, Rule, RulePart};
-use sentences::Sentences;
-pub(crate) use sentences::link_lines;
-use site::{Candidate, Pattern, Prediction, Site, Text};
-use trial::{CAREFUL, Repeats, Trial};
-
-/// Parameters that are counted for all sites.
-const PARAMETERS: usize = 1 << 14;
-/// What all sites together may take, in bytes.
-const MAX_BYTES: usize = 64 << 20;
-/// One in this many of the URLs that a rule defers is fetched all the same, up to [`FULL_RATE_SAMPLES`] of them, and then one in 64 times as many.
-const SAMPLE_ONE_IN: u64 = 50;
-const FULL_RATE_SAMPLES: u32 = 20;
-/// What is known of a site is saved after this many of its pages, and what is known of parameters and which sentences were seen after this many of all.
-const SAVED: u32 = 256;
-const SAVED_OF_ALL: u64 = 4_096;
-const SAVED_SENTENCES: u64 = 65_536;
-/// The name under which what is known of all sites together is saved.
-const ALL: &str = "";
+pub use rule::{Rule, RulePart};
+use site::{Prediction, Site, text_of};
 
 /// The `[learn]` table: what is known of sites before they are crawled.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,14 +93,12 @@ pub(crate) enum Placement {
 /// What a request yielded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Yielded {
-    /// A new text, much of it in sentences not seen before.
+    /// A new text, much of it in passages not seen before.
     New,
-    /// A new text whose sentences were seen before.
-    KnownSentences,
+    /// A new text whose passages were seen before.
+    KnownPassages,
     /// A text that was known.
     KnownText,
-    /// The same, and exactly that of a page whose URL differs in one parameter only: the learner finds that.
-    EqualText,
     /// No text: it is no page, or one that asks not to be indexed.
     Nothing,
     /// No text: a redirect that leads nowhere new.
@@ -125,12 +109,7 @@ pub(crate) enum Yielded {
 
 impl Yielded {
     fn is_new_text(self) -> bool {
-        matches!(self, Self::New | Self::KnownSentences)
-    }
-
-    /// A known text that is exactly that of a page whose URL differs in one parameter only, if it is.
-    fn exactly(self, is_equal: bool) -> Self {
-        if is_equal && self == Self::KnownText { Self::EqualText } else { self }
+        matches!(self, Self::New | Self::KnownPassages)
     }
 }
 
@@ -145,27 +124,16 @@ pub(crate) struct Page<'a> {
     pub(crate) document: Option<DocId>,
     /// The number of the text that it has or repeats; none if it has no text, as a redirect.
     pub(crate) text: Option<u32>,
-    /// A hash of its text, as [`Learner::has_new_sentences`] returns it; 0 if it is not known any more.
+    /// A hash of its text; 0 if it is not known any more.
     pub(crate) hash: u16,
     /// What it yielded.
     pub(crate) yielded: Yielded,
     /// A redirect led to it.
     pub(crate) is_redirected: bool,
-    /// Where it redirects.
-    pub(crate) to: Option<&'a Url>,
     /// Where its URL was found first.
     pub(crate) from: Option<&'a Url>,
     /// Whether it has a link to there.
     pub(crate) links_back: bool,
-    /// The first page that has exactly its text, if its URL has parameters.
-    pub(crate) equals: Option<&'a Url>,
-}
-
-impl Page<'_> {
-    /// Whether the first page that has exactly its text has the same URL but for a parameter.
-    fn differs_in_a_parameter(&self, parts: &Parts<'_>) -> bool {
-        self.equals.is_some_and(|of| parts.differ_in_a_parameter(&Parts::of(of)))
-    }
 }
 
 /// What a deferred or queued URL is expected to have.
@@ -177,7 +145,7 @@ pub(crate) struct Estimate {
     pub(crate) new: f64,
     /// The same, at most (95 % sure).
     pub(crate) new_at_most: f64,
-    /// How likely it has a text that the filter would keep, but whose sentences are known.
+    /// How likely it has a text that the filter would keep, but whose passages are known.
     pub(crate) rearranged: f64,
 }
 
@@ -186,8 +154,8 @@ pub(crate) struct Estimate {
 pub(crate) struct Unsaved {
     /// What is known of sites.
     pub(crate) sites: Vec<(Box<str>, Known)>,
-    /// The sentences that were seen, if it is time to keep them.
-    pub(crate) sentences: Option<Vec<u8>>,
+    /// The passages that were seen, if it is time to keep them.
+    pub(crate) passages: Option<Vec<u8>>,
 }
 
 /// What was learnt of all sites.
@@ -207,17 +175,12 @@ pub(crate) struct Learner {
     unsaved: HashSet<Box<str>>,
     /// The rules that were accepted or revoked.
     changed_rules: Vec<LearntRule>,
-    /// Up to which document the trials of parameters on all sites were restored, and are saved.
-    through: DocId,
+    /// Up to which document the passages are saved.
     saved: DocId,
-    /// The same of the sentences.
-    saved_sentences: DocId,
     /// The last document.
     last: DocId,
-    sentences: Sentences,
+    passages: Passages,
     clock: u64,
-    /// How often a parameter made no difference, on all sites.
-    parameters: HashMap<u64, Trial>,
     /// Sites of which more is wanted than before.
     changed: HashSet<Box<str>>,
 }
@@ -238,13 +201,10 @@ impl Learner {
             evicted: Vec::new(),
             unsaved: HashSet::new(),
             changed_rules: Vec::new(),
-            through: DocId(0),
             saved: DocId(0),
-            saved_sentences: DocId(0),
             last: DocId(0),
-            sentences: Sentences::default(),
+            passages: Passages::default(),
             clock: 0,
-            parameters: HashMap::new(),
             changed: HashSet::new(),
         }
     }
@@ -255,10 +215,10 @@ impl Learner {
         Self { memory: usize::MAX, ..Self::new(imported) }
     }
 
-    /// Whether much of a text is in sentences that no text before it had, and a hash of the text. Remembers them. Lines of `links` are text of
-    /// links only, and never new.
-    pub(crate) fn has_new_sentences(&mut self, text: &str, links: &HashSet<u64>) -> (bool, u16) {
-        self.sentences.are_new_in(text, links)
+    /// Whether much of a page is in passages that no page before had, however it is arranged. Remembers them. They are those of
+    /// [`Document::passages`](crate::filter::Document::passages).
+    pub(crate) fn has_new_passages(&mut self, passages: &[u32]) -> bool {
+        self.passages.are_new(passages)
     }
 
     fn site(&mut self, name: &str) -> &mut Site {
@@ -306,27 +266,28 @@ impl Learner {
     /// A page was judged, or something else was received for its URL. A page that is part of what was restored is no trial again: only its
     /// URL is remembered.
     pub(crate) fn judged(&mut self, page: &Page<'_>) {
+        let (parts, from) = (Parts::of(page.url), page.from.map(Parts::of));
         let site = self.site(page.site);
-        site.is_replay = page.document.is_some_and(|it| it <= site.through);
-        if site.is_replay {
-            let text = Text { group: page.text.unwrap_or_default().max(1), hash: page.hash };
-            let parts = Parts::of(page.url);
-            site.judged(&parts, text, page.yielded.is_new_text(), None);
-            site.remember_path(&parts);
+        let text = page.text.map(|text| text_of(text, page.hash));
+        if let Some(text) = text.filter(|_| page.document.is_some_and(|it| it <= site.through)) {
+            site.recall(&parts, text);
         } else {
-            self.learn(page);
+            // What a candidate expects to repeat another page is for its test to judge.
+            let is_expected = site.expects_repeat(&parts);
+            let mut changed =
+                text.is_some_and(|text| site.judged(&parts, text, page.yielded.is_new_text()));
+            changed |= site.count(page, &parts, from.as_ref(), is_expected);
+            if changed {
+                self.changed.insert(page.site.into());
+            }
+            self.note(page);
         }
         self.count(page.site);
     }
 
     /// Nothing is at a URL.
     pub(crate) fn dead(&mut self, url: &Url, name: &str) {
-        let site = self.site(name);
-        let patterns = site.patterns(&Parts::of(url));
-        let own = patterns.iter().take(1);
-        for pattern in own.chain(patterns.iter().filter(|it| it.kind == PatternKind::Ending)) {
-            site.yields.entry(pattern.number).or_default().record_dead();
-        }
+        self.site(name).dead(&Parts::of(url));
         self.count(name);
     }
 
@@ -346,81 +307,6 @@ impl Learner {
         self.changed_rules.extend(changed_rules.filter_map(|it| LearntRule::of(page.site, it)));
     }
 
-    fn learn(&mut self, page: &Page<'_>) {
-        let is_gain = page.yielded == Yielded::New;
-        let (parts, from) = (Parts::of(page.url), page.from.map(Parts::of));
-        let elsewhere = self.parameters_of_other_sites(&parts);
-        let is_counted = page.document.is_some_and(|it| it <= self.through);
-        let site = self.site(page.site);
-        site.elsewhere = elsewhere;
-        let has_new_text = page.yielded.is_new_text();
-        let patterns = site.patterns(&parts);
-        site.remember_path(&parts);
-        let mut changed = site.try_rules(page, &parts);
-        let yielded =
-            page.yielded.exactly(site.repeats_exactly || page.differs_in_a_parameter(&parts));
-        let of_referrer = from.as_ref().map(|from| site.patterns(from)).unwrap_or_default();
-        let is_own = |number: u32| of_referrer.iter().any(|it| it.number == number);
-        let (chain, is_outside) = site.chain_to(page, from.as_ref());
-        let mut longest = 0;
-        for Pattern { number, kind, .. } in &patterns {
-            let chain = if !is_outside && is_own(*number) {
-                chain
-            } else {
-                Chain { links: 0, from_known: false, ..chain }
-            };
-            longest = longest.max(chain.links);
-            if kind.is_wide() && *kind != PatternKind::Path && !has_new_text {
-                continue;
-            }
-            if yielded != Yielded::RedirectUndecided {
-                let yielded = (yielded, page.text.unwrap_or_default());
-                changed |= site.count_yield(&parts, (*number, *kind), yielded, chain);
-            }
-        }
-        site.set_chain(&parts, longest, !is_gain);
-        match &from {
-            Some(from) if is_gain => changed |= site.earn_pages(from),
-            _ => site.spend_page(&parts),
-        }
-        let before = of_referrer.first().map(|it| it.number);
-        site.count_redirects(page, patterns.first().map_or(0, |it| it.number), before);
-        for Pattern { number, .. } in of_referrer {
-            if patterns.iter().any(|it| it.number == number) {
-                continue;
-            }
-            let pattern_yield = site.yields.entry(number).or_default();
-            if is_gain {
-                changed |= pattern_yield.record_new_text_elsewhere();
-            } else if page.is_redirected {
-                pattern_yield.record_redirect_to_known();
-            }
-        }
-        let tried = std::mem::take(&mut site.tried);
-        if !is_counted {
-            self.try_parameters(tried);
-        }
-        if changed {
-            self.changed.insert(page.site.into());
-        }
-        self.note(page);
-    }
-
-    /// Counts trials of parameters for all sites.
-    fn try_parameters(&mut self, tried: Vec<(u64, Repeats)>) {
-        for (name, repeats) in tried {
-            if self.parameters.len() < PARAMETERS || self.parameters.contains_key(&name) {
-                self.parameters.entry(name).or_default().add(CAREFUL, repeats);
-            }
-        }
-    }
-
-    /// The parameters of a URL that make no difference on other sites.
-    fn parameters_of_other_sites(&self, parts: &Parts<'_>) -> Vec<u64> {
-        let names = parts.parameters().map(|part| hash(part.name, 0));
-        names.filter(|name| self.parameters.get(name).is_some_and(|it| it.accepted)).collect()
-    }
-
     /// What to do with a URL that is known and not fetched.
     pub(crate) fn decide(&mut self, url: &Url, site: &str) -> Placement {
         let Some(known) = self.sites.get_mut(site) else { return Placement::Now };
@@ -428,50 +314,35 @@ impl Learner {
         let chance = xxh3_64_with_seed(url.as_str().as_bytes(), 12);
         let parts = Parts::of(url);
         let prediction = known.predict(&parts);
-        if let Prediction::Repeats(rule) = prediction {
-            let candidate = &known.candidates[&rule];
-            let sampled = if candidate.trial.since > FULL_RATE_SAMPLES {
-                SAMPLE_ONE_IN * 64
-            } else {
-                SAMPLE_ONE_IN
-            };
-            if !chance.is_multiple_of(sampled) {
+        if let Prediction::Repeats(rule) = prediction
+            && let Some(candidate) = known.candidates.get(&rule)
+        {
+            let is_known = candidate.trial.since > FULL_RATE;
+            let interval = if is_known { SAMPLE_ONE_IN * 64 } else { SAMPLE_ONE_IN };
+            if !chance.is_multiple_of(interval) {
                 let reason = candidate.part.as_ref().map(|it| it.reason()).unwrap_or_default();
                 return Placement::Deferred(DeferReason::Rule, reason);
             }
         }
-        let (mut late, mut is_known, mut is_open) = (None, false, false);
-        let is_page = known.is_page_of_list(&parts);
-        for Pattern { number, text, kind } in known.patterns(&parts) {
-            let Some(pattern_yield) = known.yields.get(&number) else { continue };
-            is_open |= kind == PatternKind::Exact && known.is_in_open_branch(&parts, number);
-            let sample_interval =
-                if is_open && matches!(kind, PatternKind::Exact | PatternKind::Broad) {
-                    pattern_yield.self_link_interval(kind)
-                } else if is_page && kind.is_of_views() {
-                    1
-                } else {
-                    pattern_yield.sample_interval(kind)
-                };
-            if sample_interval > 1
-                && !(chance / SAMPLE_ONE_IN).is_multiple_of(u64::from(sample_interval))
+        let (mut late, mut is_known) = (None, false);
+        for Pattern { number, text, level } in known.patterns(&parts) {
+            let Some(of_pattern) = known.yields.get(&number) else { continue };
+            let interval = of_pattern.sample_interval(level);
+            if interval > 1
+                && !(is_known && level == Level::Wide)
+                && !(chance / SAMPLE_ONE_IN).is_multiple_of(u64::from(interval))
             {
                 return Placement::Deferred(DeferReason::LowYield, text);
             }
-            if late.is_none() && !is_known && known.is_late(&parts, pattern_yield, kind) {
+            if late.is_none() && of_pattern.is_late(level) {
                 late = Some(number);
             }
-            // A wider pattern only counts as long as nothing is known of the URL's own.
-            is_known |= kind == PatternKind::Exact;
+            is_known |= level == Level::Own && of_pattern.is_rich();
         }
         match prediction {
-            Prediction::Perhaps(special, general) => {
-                if let Some(new) = known.candidate(special).filter(|it| it.is_new()) {
-                    new.general = general;
-                }
-                Placement::Late(special)
+            Prediction::Perhaps(candidate) | Prediction::Repeats(candidate) => {
+                Placement::Late(candidate)
             }
-            Prediction::Repeats(rule) => Placement::Late(rule),
             Prediction::Open => late.map_or(Placement::Now, Placement::Late),
         }
     }
@@ -484,22 +355,17 @@ impl Learner {
         Reduced { number: (key >> 32) as u32, is_by_rule }
     }
 
-    /// Whether a URL is a further one of a known path: it shows a choice of other pages, or the same.
-    pub(crate) fn is_view(&self, url: &Url, site: &str) -> bool {
-        self.sites.get(site).is_some_and(|site| site.is_view(url))
-    }
-
     /// The group of a URL that is fetched late because only a duplicate has the link.
     pub(crate) fn group(&mut self, url: &Url, site: &str) -> u32 {
         self.site(site).patterns(&Parts::of(url)).first().map_or(0, |pattern| pattern.number)
     }
 
-    /// How likely the next page of a group has a new text; less for a pattern that has fed many pages to itself.
+    /// How likely the next page of a group has a new text.
     pub(crate) fn estimated_yield(&self, site: &str, group: u32) -> f32 {
         let Some(site) = self.sites.get(site) else { return 1.0 };
         // Where a rule is wrong, a page that it would defer is a new text.
         let of_candidate = site.failure_rate(group);
-        let of_pattern = || site.yields.get(&group).map(PatternYield::priority);
+        let of_pattern = || site.yields.get(&group).map(PatternYield::estimate);
         of_candidate.or_else(of_pattern).unwrap_or(0.5)
     }
 
@@ -535,14 +401,8 @@ impl Learner {
         self.kept.extend(sites.into_iter().map(hash_of));
     }
 
-    /// Takes back what was kept of a site, or of all together.
+    /// Takes back what was kept of a site.
     pub(crate) fn restore(&mut self, name: &str, known: Known) {
-        if name == ALL {
-            let (through, parameters) = known.into_all();
-            self.parameters = parameters.collect();
-            (self.through, self.saved) = (through, through);
-            return;
-        }
         let mut site = known.into_site();
         site.import(self.imported(name));
         site.used = self.clock;
@@ -552,9 +412,9 @@ impl Learner {
         self.count(name);
     }
 
-    /// Takes back the sentences that were kept.
-    pub(crate) fn restore_sentences(&mut self, kept: &[u8]) {
-        self.sentences = Sentences::from_bytes(kept);
+    /// Takes back the passages that were kept.
+    pub(crate) fn restore_passages(&mut self, kept: &[u8]) {
+        self.passages = Passages::from_bytes(kept);
     }
 
     /// What is to be kept now: of sites that were forgotten, of those whose rules have changed, and of those of which much was learnt since
@@ -573,18 +433,13 @@ impl Learner {
                 sites.push((name, Known::of(site)));
             }
         }
-        let last = self.last;
-        let is_due = |saved: DocId, most| last > saved && (all || last.0 - saved.0 >= most);
-        if is_due(self.saved, SAVED_OF_ALL) && !self.parameters.is_empty() {
-            let parameters = self.parameters.iter().map(|(name, trial)| (*name, *trial));
-            sites.push((ALL.into(), Known::of_all(last, parameters)));
-            self.saved = last;
-        }
-        let sentences = is_due(self.saved_sentences, SAVED_SENTENCES).then(|| {
-            self.saved_sentences = last;
-            self.sentences.to_bytes()
+        let is_due =
+            self.last > self.saved && (all || self.last.0 - self.saved.0 >= SAVED_PASSAGES);
+        let passages = is_due.then(|| {
+            self.saved = self.last;
+            self.passages.to_bytes()
         });
-        Unsaved { sites, sentences }
+        Unsaved { sites, passages }
     }
 
     /// Whether sites were forgotten, and what was known of them is to be kept.
@@ -600,24 +455,25 @@ impl Learner {
         let pattern = patterns.first().map(|it| it.text.clone()).unwrap_or_default();
         let candidate = match site.predict(&parts) {
             Prediction::Repeats(rule) => site.candidates.get(&rule),
-            Prediction::Perhaps(candidate, _) if !is_deferred => site.candidates.get(&candidate),
-            Prediction::Perhaps(..) | Prediction::Open => None,
+            Prediction::Perhaps(candidate) if !is_deferred => site.candidates.get(&candidate),
+            Prediction::Perhaps(_) | Prediction::Open => None,
         };
-        if let Some(Candidate { trial, .. }) = candidate {
+        if let Some(candidate) = candidate {
+            let trial = candidate.trial;
             let (new, new_at_most) = (trial.failure_rate().into(), trial.failure_rate_bound());
             return Estimate { pattern, new, new_at_most, rearranged: 0.0 };
         }
         let mut yields =
-            patterns.iter().filter_map(|it| Some((it.kind, site.yields.get(&it.number)?)));
+            patterns.iter().filter_map(|it| Some((it.level, site.yields.get(&it.number)?)));
         // Wider patterns do not count pages that repeat others.
         let rearranged = yields.clone().next().map_or(0.0, |(_, it)| it.rearranged());
         let by = if is_deferred {
-            yields.max_by_key(|(kind, it)| it.sample_interval(*kind))
+            yields.max_by_key(|(level, it)| it.sample_interval(*level))
         } else {
             yields.next()
         };
         let new = by.map_or(0.5, |(_, it)| f64::from(it.estimate()));
-        let bound = by.map_or(1.0, |(_, it)| it.estimate_bound(is_deferred));
+        let bound = by.map_or(1.0, |(_, it)| it.bound(is_deferred));
         Estimate { pattern, new, new_at_most: bound.max(new), rearranged }
     }
 }

@@ -1,7 +1,6 @@
 //! What is kept of sites, what is imported, and how much memory it takes.
 
 use super::{parts::Parts, *};
-use crate::page::Outline;
 
 const SITE: &str = "example.org";
 
@@ -32,10 +31,8 @@ impl Web {
             hash: 0,
             yielded,
             is_redirected: false,
-            to: None,
             from: None,
             links_back: true,
-            equals: None,
         });
         self.next += 1;
     }
@@ -138,10 +135,8 @@ fn judge(learner: &mut Learner, url: &str, text: Option<u32>, yielded: Yielded, 
         hash: 0,
         yielded,
         is_redirected: false,
-        to: to.as_ref(),
         from: None,
         links_back: true,
-        equals: None,
     });
 }
 
@@ -219,10 +214,8 @@ fn visit(learner: &mut Learner, url: &Url, document: u64) {
         hash: 0,
         yielded: Yielded::New,
         is_redirected: false,
-        to: None,
         from: None,
         links_back: true,
-        equals: None,
     });
 }
 
@@ -269,41 +262,6 @@ fn a_rule_defers_copies_of_pages_whose_classes_are_forgotten() {
 }
 
 #[test]
-fn pages_whose_classes_are_forgotten_are_trials_by_the_page_that_is_equal() {
-    let url = |page: u32, zone: u32| {
-        Url::parse(&format!("https://{SITE}/page-{page}?zone={zone}")).unwrap()
-    };
-    // How far from itself the page is that it equals.
-    let learnt = |far: u32, is_other: fn(u32) -> bool| {
-        let mut learner = Learner::new(&[]);
-        let mut judge = |url: &Url, text: u32, equals: Option<&Url>| {
-            learner.judged(&Page {
-                url,
-                site: SITE,
-                document: Some(DocId(learner.last.0 + 1)),
-                text: Some(text),
-                hash: 0,
-                yielded: if equals.is_some() { Yielded::KnownText } else { Yielded::New },
-                is_redirected: false,
-                to: None,
-                from: None,
-                links_back: true,
-                equals,
-            });
-        };
-        (0..6_000).for_each(|page| judge(&url(page, 1), page, None));
-        for page in 0..800 {
-            let first = Some(url(page + far, 1)).filter(|_| !is_other(page));
-            judge(&url(page, 2), if is_other(page) { 6_000 + page } else { page }, first.as_ref());
-        }
-        rules_of(&learner)
-    };
-    assert_eq!(learnt(0, |_| false), ["parameter zone"]);
-    assert!(learnt(1, |_| false).is_empty(), "it is another page");
-    assert!(learnt(0, |page| page % 10 == 0).is_empty(), "a new text is a failure");
-}
-
-#[test]
 fn a_site_takes_at_most_two_mebibytes() {
     let mut learner = Learner::new(&[]);
     let mut largest = 0;
@@ -321,10 +279,8 @@ fn a_site_takes_at_most_two_mebibytes() {
             hash: 0,
             yielded: if page < 5_000 { Yielded::New } else { Yielded::KnownText },
             is_redirected: false,
-            to: None,
             from: None,
             links_back: true,
-            equals: None,
         });
         learner.decide(&Url::parse(&format!("{url}&r={page}")).unwrap(), SITE);
         largest = largest.max(learner.size);
@@ -411,43 +367,6 @@ fn as_json((site, known): (Box<str>, Known)) -> (Box<str>, String) {
 }
 
 #[test]
-fn links_are_no_new_sentences() {
-    let mut outline = Outline::new("Pages");
-    let link = &"The history of tea in forty parts ".repeat(4)[..];
-    let text = &"Tea is a drink made of leaves. ".repeat(4)[..];
-    outline.line(Outline::PAGE, link, link.len(), true);
-    outline.line(Outline::PAGE, text, 0, true);
-    let links = link_lines(&outline, true);
-    assert_eq!(links.len(), 1);
-    assert!(link_lines(&outline, false).is_empty());
-    outline.line(Outline::PAGE, link, link.len(), true);
-    outline.set_links(4);
-    assert_eq!(link_lines(&outline, false), links, "four links");
-    let mut learner = Learner::new(&[]);
-    assert!(!learner.has_new_sentences(link.trim(), &links).0);
-    assert!(learner.has_new_sentences(text.trim(), &links).0);
-    let mut learner = Learner::new(&[]);
-    assert!(learner.has_new_sentences(link.trim(), &HashSet::new()).0);
-}
-
-#[test]
-fn sentences_are_kept_and_come_back() {
-    let text = &"Tea is a drink made of leaves, and coffee is one made of beans. ".repeat(3)[..];
-    let mut learner = Learner::new(&[]);
-    assert!(learner.has_new_sentences(text, &HashSet::new()).0);
-    assert!(learner.take_unsaved(true).sentences.is_none(), "nothing was judged");
-    judge(&mut learner, &format!("https://{SITE}/tea"), Some(1), Yielded::New, None);
-    assert!(learner.take_unsaved(false).sentences.is_none(), "it is not time");
-    let kept = learner.take_unsaved(true).sentences.unwrap();
-    assert!(learner.take_unsaved(true).sentences.is_none(), "nothing is new");
-    for (kept, is_new) in [(&kept[..], false), (&kept[1..], true), (&[], true)] {
-        let mut next = Learner::new(&[]);
-        next.restore_sentences(kept);
-        assert_eq!(next.has_new_sentences(text, &HashSet::new()).0, is_new);
-    }
-}
-
-#[test]
 fn files_that_are_no_pages_end_by_their_endings_and_those_of_pages_do_not() {
     let of = |path: &str| format!("https://{SITE}/{path}");
     let deferred = |learner: &mut Learner, ending: &str| {
@@ -484,21 +403,6 @@ fn files_that_are_no_pages_end_by_their_endings_and_those_of_pages_do_not() {
     assert_eq!(deferred(&mut next, "txt"), 0);
 }
 
-#[test]
-fn the_first_url_of_a_path_is_no_view() {
-    let mut learner = Learner::new(&[]);
-    let of = |path: &str| format!("https://{SITE}/{path}");
-    let is_view = |learner: &Learner, path: &str| learner.is_view(&of(path).parse().unwrap(), SITE);
-    assert!(!is_view(&learner, "list?source=index"));
-    judge(&mut learner, &of("list?source=index"), Some(1), Yielded::New, None);
-    judge(&mut learner, &of("tags"), Some(2), Yielded::New, None);
-    judge(&mut learner, &of("log-in?to=list&by=1"), None, Yielded::RedirectToKnown, None);
-    for view in ["list?source=tags", "list?colour=red&size=4", "tags?sort=name", "log-in?to=tags"] {
-        assert!(is_view(&learner, view), "{view}");
-    }
-    assert!(!is_view(&learner, "tags") && !is_view(&learner, "articles?source=index"));
-}
-
 /// Judges a page with this text, and with this hash of it.
 fn judge_text(learner: &mut Learner, url: &str, text: u32, hash: u16) {
     let last = learner.last.0;
@@ -512,10 +416,8 @@ fn judge_text(learner: &mut Learner, url: &str, text: u32, hash: u16) {
         hash,
         yielded: if is_new { Yielded::New } else { Yielded::KnownText },
         is_redirected: false,
-        to: None,
         from: None,
         links_back: true,
-        equals: None,
     });
 }
 
@@ -620,29 +522,7 @@ fn one_page_says_little_of_what_all_versions_have() {
         }
         let is_rule = |rule: &str| rules_of(&learner).contains(&rule.to_owned());
         assert_eq!(is_rule("segment 2 of /docs/*"), is_learnt, "{pages} pages");
-        assert_eq!(is_rule("all but the last 1 segments"), is_learnt, "{pages} pages");
     }
-}
-
-#[test]
-fn a_path_is_known_without_what_rules_leave_out() {
-    let mut learner = Learner::new(&[]);
-    let of = |path: &str| format!("https://{SITE}/about/sid/{path}");
-    let url = |page: u32, visit: u32| of(&format!("{:032x}/page-{page}", page * 1_000 + visit));
-    let is_view = |learner: &Learner, path: &str| learner.is_view(&of(path).parse().unwrap(), SITE);
-    let session = |number: u32| format!("{number:032x}");
-    judge(&mut learner, &of(&format!("{}/list?size=1", session(7))), Some(1), Yielded::New, None);
-    let other = format!("{}/list?size=2", session(8));
-    assert!(!is_view(&learner, &other), "a path of its own");
-    for page in 0..12 {
-        let text = u32::try_from(learner.last.0).unwrap() + 1;
-        judge_text(&mut learner, &url(page, 0), text, 1);
-        judge_text(&mut learner, &url(page, 1), text, 1);
-    }
-    assert!(rules_of(&learner).contains(&"segment after sid".to_owned()));
-    judge(&mut learner, &of(&format!("{}/list?size=3", session(9))), Some(2), Yielded::New, None);
-    assert!(is_view(&learner, &other), "the same list");
-    assert!(!is_view(&learner, &format!("{}/tags?size=2", session(8))));
 }
 
 #[test]
@@ -662,54 +542,6 @@ fn a_new_page_with_the_text_of_a_known_one_is_no_trial() {
 }
 
 #[test]
-fn numbers_make_no_new_sentence_and_other_words_do() {
-    let mut learner = Learner::new(&[]);
-    let page = |words: &str| {
-        format!("{words} was shown here to all who asked for it. {}", "The tea is late. ".repeat(9))
-    };
-    let mut is_new = |text: &str| learner.has_new_sentences(text, &HashSet::new()).0;
-    assert!(is_new(&page("Visit 17 of the month")));
-    assert!(!is_new(&page("Visit 2871 of the month")));
-    assert!(!is_new("茶是一种饮料。今天是2026年11月27日。"), "too short");
-    assert!(is_new(&"茶是一种用叶子做的饮料，来自南方的山区，已有很长的历史，很多人都喜欢每天喝它。今天有123人读过。".repeat(2)));
-    assert!(!is_new(&"茶是一种用叶子做的饮料，来自南方的山区，已有很长的历史，很多人都喜欢每天喝它。今天有94人读过。".repeat(2)));
-}
-
-#[test]
-fn redirects_are_followed_to_their_ends_before_others_are() {
-    let mut learner = Learner::new(&[]);
-    let url = |to: u32, n: u32| Url::parse(&format!("https://{SITE}/go?to={to}&n={n}")).unwrap();
-    let follow = |learner: &mut Learner, to: u32, n: u32, yielded: Yielded| {
-        learner.judged(&Page {
-            url: &url(to, n),
-            site: SITE,
-            document: None,
-            text: None,
-            hash: 0,
-            yielded,
-            is_redirected: n > 1,
-            to: Some(&url(to, n + 1)),
-            from: (n > 1).then(|| url(to, n - 1)).as_ref(),
-            links_back: false,
-            equals: None,
-        });
-    };
-    for to in 0..8 {
-        assert_eq!(learner.decide(&url(to, 1), SITE), Placement::Now);
-        follow(&mut learner, to, 1, Yielded::RedirectUndecided);
-    }
-    assert!(matches!(learner.decide(&url(8, 1), SITE), Placement::Late(_)));
-    assert_eq!(learner.decide(&url(3, 2), SITE), Placement::Now, "where one of them leads");
-    for to in 0..8 {
-        follow(&mut learner, to, 2, Yielded::RedirectToKnown);
-    }
-    let Placement::Late(group) = learner.decide(&url(8, 1), SITE) else { panic!("little yield") };
-    follow(&mut learner, 8, 1, Yielded::RedirectUndecided);
-    assert_eq!(learner.decide(&url(8, 2), SITE), Placement::Now);
-    assert_eq!(learner.decide(&url(9, 1), SITE), Placement::Late(group));
-}
-
-#[test]
 fn redirects_to_another_spelling_teach_it() {
     let mut learner = Learner::new(&[]);
     let url = |end: &str| Url::parse(&format!("https://example.org/topic-{end}")).unwrap();
@@ -723,10 +555,8 @@ fn redirects_to_another_spelling_teach_it() {
             hash: 0,
             yielded: Yielded::RedirectUndecided,
             is_redirected: false,
-            to: Some(&to),
             from: None,
             links_back: true,
-            equals: None,
         });
         let text = u32::try_from(learner.last.0).unwrap() + 1;
         judge_text(&mut learner, to.as_str(), text, 1);
@@ -736,31 +566,6 @@ fn redirects_to_another_spelling_teach_it() {
     judge_text(&mut learner, url("77/").as_str(), text, 1);
     assert!(matches!(learner.decide(&url("77"), SITE), Placement::Deferred(DeferReason::Rule, _)));
     assert_eq!(learner.decide(&url("88"), SITE), Placement::Now);
-}
-
-#[test]
-fn a_redirect_to_a_known_text_says_nothing_of_the_page() {
-    let mut learner = Learner::new(&[sid(3)]);
-    let url = |path: &str, sid: u32| format!("https://example.org/{path}?sid={sid:016x}");
-    let log_in = |page: u32| format!("https://example.org/log-in?back={page}");
-    judge_text(&mut learner, &log_in(0), 1, 7);
-    let redirect = Yielded::RedirectUndecided;
-    for page in 1..4 {
-        judge(&mut learner, &url(&format!("p/{page}"), 1), None, redirect, Some(&log_in(page)));
-        // All pages to log in have one text; what another page leads to is new.
-        judge_text(&mut learner, &log_in(page), 1, 7);
-        let (from, to) = (url(&format!("go/{page}"), 1), format!("https://example.org/{page}"));
-        judge(&mut learner, &from, None, redirect, Some(&to));
-        let text = u32::try_from(learner.last.0).unwrap() + 1;
-        judge_text(&mut learner, &to, text, 8);
-    }
-    let mut is_deferred = |path: &str| {
-        let url = Url::parse(&url(path, 2)).unwrap();
-        matches!(learner.decide(&url, SITE), Placement::Deferred(DeferReason::Rule, _))
-    };
-    for page in 1..4 {
-        assert!(!is_deferred(&format!("p/{page}")) && is_deferred(&format!("go/{page}")), "{page}");
-    }
 }
 
 #[test]
@@ -884,34 +689,6 @@ fn a_mirror_that_repeats_exactly_needs_fewer_trials() {
 }
 
 #[test]
-fn versions_between_two_that_are_the_same_are_deferred() {
-    let mut learner = Learner::new(&[]);
-    let page = |version: &str, number: u32| format!("https://example.org/{version}/page-{number}");
-    for number in 0..60 {
-        let text = u32::try_from(learner.last.0).unwrap() + 1;
-        judge_text(&mut learner, &page("1.0", number), text, 7);
-        // Every third page changes after the last version but one.
-        let is_changed = number % 3 == 0;
-        let last = if is_changed { text + 1 } else { text };
-        judge_text(&mut learner, &page("3.0", number), last, if is_changed { 8 } else { 7 });
-        if number < 54 {
-            judge_text(&mut learner, &page("2.0", number), text, 7);
-        }
-    }
-    let mut is_deferred = |number| {
-        let url = Url::parse(&page("2.0", number)).unwrap();
-        matches!(learner.decide(&url, SITE), Placement::Deferred(DeferReason::Rule, _))
-    };
-    let deferred: Vec<_> = (54..60).filter(|number| is_deferred(*number)).collect();
-    assert_eq!(deferred, [55, 56, 58, 59]);
-    let rules = rules_of(&learner);
-    assert!(
-        rules.iter().any(|it| it.contains("a lower and a higher one are the same")),
-        "{rules:?}"
-    );
-}
-
-#[test]
 fn paths_that_grow_repeat_their_segments() {
     let repeats = |path: &str| {
         let url = Url::parse(&format!("https://example.org{path}")).unwrap();
@@ -929,7 +706,7 @@ fn paths_that_grow_repeat_their_segments() {
 fn one_error_text_under_many_ids_is_no_rule() {
     let mut learner = Learner::new(&[]);
     for offer in 0..300 {
-        let yielded = if offer == 0 { Yielded::New } else { Yielded::EqualText };
+        let yielded = if offer == 0 { Yielded::New } else { Yielded::KnownText };
         judge(&mut learner, &format!("https://example.org/offer/{offer}"), Some(1), yielded, None);
     }
     assert_eq!(rules_of(&learner), [""; 0]);
@@ -949,43 +726,15 @@ fn lists_that_lead_back_are_requested_for_longer_than_error_pages() {
                 document: Some(DocId(u64::from(number) + 1)),
                 text: Some(number + 1),
                 hash: 1,
-                yielded: Yielded::KnownSentences,
+                yielded: Yielded::KnownPassages,
                 is_redirected: false,
                 to: None,
                 from: Some(&url("", number).unwrap()),
                 links_back,
-                equals: None,
             });
         }
         let more = (300..400).map(|number| url("tag/", number).unwrap().to_string());
         assert_eq!(deferred(&mut learner, more) > 90, !links_back);
-    }
-}
-
-#[test]
-fn copies_of_pages_that_are_forgotten_are_left_to_the_rules() {
-    let url =
-        |item: u32, query: &str| Url::parse(&format!("https://{SITE}/item/{item}{query}")).unwrap();
-    for is_known in [true, false] {
-        let mut learner = Learner::new(&[]);
-        for item in 0..300 {
-            let first = url(item, "");
-            learner.judged(&Page {
-                url: &url(item, "?edition=2"),
-                site: SITE,
-                document: Some(DocId(u64::from(item) + 1)),
-                text: Some(item + 1),
-                hash: 1,
-                yielded: Yielded::KnownText,
-                is_redirected: false,
-                to: None,
-                from: Some(&first),
-                links_back: true,
-                equals: is_known.then_some(&first),
-            });
-        }
-        let more = (300..400).map(|item| url(item, "?edition=2").to_string());
-        assert_eq!(deferred(&mut learner, more) > 90, !is_known);
     }
 }
 
@@ -1007,57 +756,10 @@ fn one_page_under_all_paths_is_not_requested_for_long() {
     assert!((100..400).contains(&requests), "{requests}");
 }
 
-#[test]
-fn the_versions_of_a_manual_that_still_yield_are_not_ended_by_those_that_repeat() {
-    let mut learner = Learner::new(&[]);
-    let address =
-        |version: u32, page: u32| format!("https://example.org/{version}/class/name-{page}");
-    for page in 0..100 {
-        let yielded = if page % 4 == 0 { Yielded::New } else { Yielded::KnownText };
-        judge(&mut learner, &address(30, page), Some(page / 4 + 1), yielded, None);
-    }
-    for page in 0..400 {
-        judge(&mut learner, &address(35, page), Some(page / 4 + 1), Yielded::KnownText, None);
-    }
-    let mut deferred = |version: u32| {
-        let pages = (1_000..1_100).map(|page| Url::parse(&address(version, page)).unwrap());
-        pages.filter(|it| matches!(learner.decide(it, SITE), Placement::Deferred(..))).count()
-    };
-    assert_eq!(deferred(30), 0);
-    assert!(deferred(35) > 40, "{}", deferred(35));
-}
-
 /// How many of these URLs are deferred.
 fn deferred(learner: &mut Learner, urls: impl Iterator<Item = String>) -> usize {
     let urls = urls.map(|url| Url::parse(&url).unwrap());
     urls.filter(|url| matches!(learner.decide(url, SITE), Placement::Deferred(..))).count()
-}
-
-#[test]
-fn new_branches_with_names_are_tried_although_what_is_above_them_gives_little() {
-    let mut learner = Learner::new(&[]);
-    let file = |project: &str, file: u32| {
-        format!("http://a.test/projects/{project}/files/{}.html", letters(file))
-    };
-    for number in 0..80 {
-        judge(&mut learner, &file("harbour", number), Some(number + 1), Yielded::New, None);
-    }
-    // Files of this project repeat, and lists whose sentences are known follow each other.
-    for number in 80..200 {
-        judge(&mut learner, &file("harbour", number), Some(1), Yielded::KnownText, None);
-    }
-    for number in 0..2_000 {
-        let list = format!("http://a.test/projects/harbour/activity?from={number}");
-        judge(&mut learner, &list, Some(1_000 + number), Yielded::KnownSentences, None);
-    }
-    let of = |project: &'static str| (500..600).map(move |it| file(project, it));
-    assert!(deferred(&mut learner, of("harbour")) > 60);
-    assert_eq!(deferred(&mut learner, of("lighthouse")), 0);
-    assert!(deferred(&mut learner, of("17")) > 60, "there is no end of numbers");
-    for number in 0..8 {
-        judge(&mut learner, &file("lighthouse", number), Some(1), Yielded::KnownText, None);
-    }
-    assert!(deferred(&mut learner, of("lighthouse")) > 60, "it was tried");
 }
 
 #[test]
@@ -1165,63 +867,6 @@ fn parameters_may_be_separated_by_semicolons() {
     let (by_ampersands, by_semicolons) =
         ("https://example.org/?p=x.git&a=tree", "https://example.org/?p=x.git;a=tree");
     assert_eq!(of(by_ampersands), of(by_semicolons));
-}
-
-#[test]
-fn a_parameter_that_makes_a_difference_on_lists_only_is_left_out_of_products() {
-    let mut learner = Learner::new(&[]);
-    let product = |page: u32, sort: &str| {
-        format!("https://example.org/index.php?route=product/product&product_id={page}{sort}")
-    };
-    let list = |page: u32, sort: &str| {
-        format!("https://example.org/index.php?route=product/category&path={page}{sort}")
-    };
-    let mut text = 0;
-    for page in 0..400 {
-        text += 3;
-        judge(&mut learner, &product(page, ""), Some(text), Yielded::New, None);
-        judge(&mut learner, &product(page, "&sort=price"), Some(text), Yielded::KnownText, None);
-        judge(&mut learner, &list(page, ""), Some(text + 1), Yielded::New, None);
-        judge(&mut learner, &list(page, "&sort=price"), Some(text + 2), Yielded::New, None);
-    }
-    let rules = rules_of(&learner);
-    assert!(rules.iter().any(|it| it == "parameter sort of /*?route=product/product"), "{rules:?}");
-    assert!(!rules.iter().any(|it| it == "parameter sort"), "{rules:?}");
-    let sorted = || (0..400).map(|page| product(page, "&sort=name"));
-    assert!(is_deferred_by_rule(&mut learner, sorted()));
-    let lists = (0..400).map(|page| list(page, "&sort=name"));
-    assert!(!is_deferred_by_rule(&mut learner, lists));
-
-    // The same from a configuration.
-    let rules: Vec<Rule> = learner.rules().into_iter().map(|it| it.rule).collect();
-    let mut learner = Learner::new(&rules);
-    for page in 0..400 {
-        judge(&mut learner, &product(page, ""), Some(page + 1), Yielded::New, None);
-    }
-    assert!(is_deferred_by_rule(&mut learner, sorted()));
-}
-
-#[test]
-fn what_is_not_tried_yet_is_estimated_by_the_more_general_candidate() {
-    let mut learner = Learner::new(&[]);
-    let of =
-        |kind: &str, page: u32, query: &str| format!("https://{SITE}/{kind}/page-{page}{query}");
-    let mut judge = |url: &str, is_new: bool| {
-        let text = u32::try_from(learner.last.0).unwrap() + u32::from(is_new);
-        judge_text(&mut learner, url, text, u16::try_from(text).unwrap());
-    };
-    // It makes a difference too often to be a suspect.
-    for page in 0..40 {
-        judge(&of("lists", page, ""), true);
-        judge(&of("lists", page, "?sort=a"), page % 8 == 0);
-    }
-    // The candidate for pages of another kind comes up by two that differ in several parameters.
-    judge(&of("items", 1, "?sort=b&view=1"), true);
-    judge(&of("items", 1, "?sort=c&view=2"), false);
-    judge(&of("items", 2, ""), true);
-    let url = of("items", 2, "?sort=d").parse().unwrap();
-    let Placement::Late(group) = learner.decide(&url, SITE) else { panic!("it may be known") };
-    assert!(learner.estimated_yield(SITE, group) < 0.3, "half of the pages, if nothing is known");
 }
 
 #[test]

@@ -22,8 +22,8 @@ pub(super) fn decompressed(packed: &[u8], most: u64) -> io::Result<String> {
 /// What is kept of a site has at most this many bytes.
 const MAX_UNPACKED: u64 = 64 << 20;
 
-/// The name of the single value that has the sentences that were seen.
-const SENTENCES: &str = "seen_sentences";
+/// The name of the single value that has the passages that were seen.
+const PASSAGES: &str = "seen_passages";
 
 const UNREADABLE: StateError = StateError::Damaged("what was learnt cannot be read");
 
@@ -36,20 +36,20 @@ impl State {
         self.execute("REPLACE INTO learnt VALUES (?, ?)", (site, compressed(known)))
     }
 
-    /// Keeps the filter of the sentences that were seen.
+    /// Keeps the filter of the passages that were seen.
     ///
     /// # Errors
     /// If SQLite fails.
-    pub(crate) fn keep_sentences(&self, filter: &[u8]) -> Result<(), StateError> {
-        self.set_meta(SENTENCES, compressed(filter))
+    pub(crate) fn keep_passages(&self, filter: &[u8]) -> Result<(), StateError> {
+        self.set_meta(PASSAGES, compressed(filter))
     }
 
-    /// The filter of the sentences that were seen, if it is kept.
+    /// The filter of the passages that were seen, if it is kept.
     ///
     /// # Errors
     /// If SQLite fails, or it cannot be read.
-    pub(crate) fn sentences(&self) -> Result<Option<Vec<u8>>, StateError> {
-        let Some(packed) = self.meta::<Vec<u8>>(SENTENCES)? else { return Ok(None) };
+    pub(crate) fn passages(&self) -> Result<Option<Vec<u8>>, StateError> {
+        let Some(packed) = self.meta::<Vec<u8>>(PASSAGES)? else { return Ok(None) };
         let mut filter = Vec::new();
         let read = ZlibDecoder::new(&*packed).take(MAX_UNPACKED).read_to_end(&mut filter);
         read.map(|_| Some(filter)).map_err(|_| UNREADABLE)

@@ -70,14 +70,16 @@ const KINDS: [(&str, Kind); 17] = [
     ("parameter of one in a hundred", lookalikes::parameter),
 ];
 
-/// The worlds of all kinds with these seeds.
-pub(crate) fn worlds(seeds: std::ops::Range<u64>) -> impl Iterator<Item = World> {
-    KINDS.into_iter().flat_map(move |(name, kind)| {
-        seeds.clone().map(move |seed| world(&format!("{name} {seed}"), kind))
-    })
+/// How many kinds there are.
+pub(crate) const COUNT: usize = KINDS.len();
+
+/// The variant of a kind with this seed.
+pub(crate) fn world(kind: usize, seed: u64) -> World {
+    let (name, kind) = KINDS[kind];
+    named(&format!("{name} {seed}"), kind)
 }
 
-fn world(name: &str, kind: Kind) -> World {
+fn named(name: &str, kind: Kind) -> World {
     let host = format!("{}.test", name.replace(' ', "-"));
     let planned = kind(&host, &mut Dice::of(name));
     let mut hosts = vec![host.clone()];

@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet, btree_map::Entry};
 
-use url::Url;
-
 use super::{Engine, in_flight::InFlight};
 use crate::{
     crawl::{
@@ -11,8 +9,8 @@ use crate::{
         outcome::{Parsed, Skipped},
         plan::{CrawlError, Plan},
     },
-    filter::{Judgement, Kind},
-    learn::{DeferReason, Estimate, Learner, LearntRule, Page, Placement, Yielded, link_lines},
+    filter::Judgement,
+    learn::{DeferReason, Estimate, Learner, LearntRule, Page, Placement, Yielded},
     page::NormalUrl,
     report::{DeferredUrls, Learnt, RuleReport},
     state::{HostId, Late, Queued, Reason, UrlId, UrlKind, UrlRow, UrlState},
@@ -87,7 +85,6 @@ impl Engine {
         &mut self,
         row: &UrlRow,
         judged: Result<(&Judgement, &Parsed), Yielded>,
-        to: Option<&NormalUrl>,
     ) -> Result<(), CrawlError> {
         if !self.selection.learns || row.kind != UrlKind::Page {
             return Ok(());
@@ -98,26 +95,18 @@ impl Engine {
             Ok((judgement, _)) => self.is_new_here(judgement)?,
             Err(_) => false,
         };
-        let equals = match judged {
-            Ok((judgement, _)) if row.url.as_url().query().is_some() => {
-                self.equal_page(judgement)?
-            }
-            _ => None,
-        };
         let learner = &mut self.selection.learner;
-        let is_view = learner.is_view(row.url.as_url(), row.url.site());
         let (yielded, hash) = match judged {
             Err(yielded) => (yielded, 0),
-            // Its lines are remembered in any case.
-            Ok((_, Parsed { extracted, .. })) => {
-                let links = link_lines(&extracted.outline, is_view);
-                let (has_new_sentences, hash) = learner.has_new_sentences(&extracted.text, &links);
-                let yielded = match (is_new, has_new_sentences) {
+            // Its passages are remembered in any case.
+            Ok((_, parsed)) => {
+                let has_new_passages = learner.has_new_passages(parsed.document.passages());
+                let yielded = match (is_new, has_new_passages) {
                     (true, true) => Yielded::New,
-                    (true, false) => Yielded::KnownSentences,
+                    (true, false) => Yielded::KnownPassages,
                     (false, _) => Yielded::KnownText,
                 };
-                (yielded, hash)
+                (yielded, hash_of(&parsed.extracted.text))
             }
         };
         let document = judged.ok().map(|(judgement, _)| judgement.id);
@@ -133,21 +122,12 @@ impl Engine {
             hash,
             yielded,
             is_redirected: row.hops > 0,
-            to: to.map(NormalUrl::as_url),
             from: from.as_ref().map(|from| from.url.as_url()),
             links_back,
-            equals: equals.as_ref(),
         });
         log_changed_rules(learner);
         self.selection.pages += 1;
         Ok(())
-    }
-
-    /// The URL of the page of this run that has exactly the text of this one.
-    fn equal_page(&self, judgement: &Judgement) -> Result<Option<Url>, CrawlError> {
-        let found = judgement.verdict.matched().filter(|it| it.kind == Kind::Exact);
-        let url = found.map(|it| self.filter.id_of(it.of)).transpose()?;
-        Ok(url.and_then(|url| Url::parse(&url).ok()))
     }
 
     /// Whether a page has a text that this run sees for the first time. A page that only repeats one of another run leads on as it did there.
@@ -192,7 +172,7 @@ impl Engine {
             Err(_) => false,
         };
         let yielded = if leads_on { Yielded::RedirectUndecided } else { Yielded::RedirectToKnown };
-        self.learn(row, Err(yielded), target.as_ref().ok())
+        self.learn(row, Err(yielded))
     }
 
     /// Learns that nothing is at a URL.
@@ -495,6 +475,12 @@ fn by_number(groups: Groups) -> Vec<DeferredUrls> {
 /// The number of the text that a page has or repeats.
 fn text_of(judgement: &Judgement) -> u32 {
     learnt::number_of(judgement.verdict.matched().map_or(judgement.id, |found| found.of))
+}
+
+/// A hash of a text, not 0.
+fn hash_of(text: &str) -> u16 {
+    let hash = xxhash_rust::xxh3::xxh3_64(text.as_bytes());
+    u16::try_from(hash >> 48).unwrap_or_default().max(1)
 }
 
 fn log_changed_rules(learner: &mut Learner) {

@@ -320,7 +320,7 @@ fn rules_are_kept_between_runs_with_their_evidence() {
 }
 
 #[test]
-fn sentences_are_known_to_the_next_start() {
+fn passages_are_known_to_the_next_start() {
     // Ten paragraphs of eighty, which articles have first: lists of articles show them in many arrangements.
     let paragraphs = |numbers: &mut dyn Iterator<Item = u64>| -> String {
         numbers

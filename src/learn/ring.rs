@@ -4,9 +4,9 @@ use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-/// Classes by their keys, at most `MAX`; the oldest go first.
+/// Ring by their keys, at most `MAX`; the oldest go first.
 #[derive(Debug, Default)]
-pub(super) struct Classes<T, const MAX: usize> {
+pub(super) struct Ring<T, const MAX: usize> {
     ring: Vec<(u64, T)>,
     /// Places in the ring.
     places: HashTable<u32>,
@@ -15,7 +15,7 @@ pub(super) struct Classes<T, const MAX: usize> {
     oldest: usize,
 }
 
-impl<T: Default, const MAX: usize> Classes<T, MAX> {
+impl<T: Default, const MAX: usize> Ring<T, MAX> {
     fn place(&self, key: u64) -> Option<usize> {
         let is_it = |place: &u32| self.ring[*place as usize].0 == key;
         self.places.find(self.hasher.hash_one(key), is_it).map(|place| *place as usize)
@@ -78,13 +78,13 @@ mod tests {
 
     #[test]
     fn the_oldest_class_goes_first_and_the_table_does_not_grow() {
-        let mut classes = Classes::<u16, MAX>::default();
+        let mut ring = Ring::<u16, MAX>::default();
         for key in 0..10 * MAX as u64 {
-            *classes.entry(key) = 7;
+            *ring.entry(key) = 7;
         }
-        assert!(classes.size() < 1 << 20, "{}", classes.size());
+        assert!(ring.size() < 1 << 20, "{}", ring.size());
         let first = 9 * MAX as u64;
-        assert!(!classes.contains_key(first - 1));
-        assert!((first..first + MAX as u64).all(|key| classes.get(key) == Some(&7)));
+        assert!(!ring.contains_key(first - 1));
+        assert!((first..first + MAX as u64).all(|key| ring.get(key) == Some(&7)));
     }
 }

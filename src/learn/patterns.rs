@@ -1,0 +1,103 @@
+//! The patterns of a URL: what its pages yield is counted for all that have one shape.
+
+use std::collections::VecDeque;
+
+use super::{
+    numbers::MANY_CONTEXTS,
+    parts::{Part, Parts, TextKind, hash, text_kind},
+    rule::number_of,
+};
+
+/// How much the URLs of a pattern have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Level {
+    /// The shape, the first segment and the names of parameters.
+    Own,
+    /// All that differs in host and parameters only.
+    View,
+    /// The shape alone, or the first segment alone. It counts as long as little is known of the URL's own.
+    Wide,
+    /// All files of one ending: those that are no pages count, as long as none is one.
+    Ending,
+}
+
+/// A pattern of URLs.
+#[derive(Clone, Debug)]
+pub(super) struct Pattern {
+    pub(super) number: u32,
+    pub(super) text: String,
+    pub(super) level: Level,
+}
+
+impl Pattern {
+    fn new(text: String, level: Level) -> Self {
+        Self { number: pattern_id(&text, level == Level::Own), text, level }
+    }
+}
+
+/// The number of a pattern.
+pub(super) fn pattern_id(text: &str, is_own: bool) -> u32 {
+    number_of(&[6, hash(text, 0), u64::from(is_own)])
+}
+
+/// Words of the URLs of a site, each with a set of what it was seen with. One that was seen with much says of which kind a page is, as `action=history`, `/diff/` or
+/// `thread-17.html`.
+#[derive(Debug, Default)]
+pub(super) struct Words<const MAX: usize>(VecDeque<(u64, u64)>);
+
+impl<const MAX: usize> Words<MAX> {
+    /// The patterns of a URL of this host, its own first.
+    pub(super) fn patterns(
+        &mut self,
+        parts: &Parts<'_>,
+        host: &str,
+        is_view: bool,
+    ) -> Vec<Pattern> {
+        let parameters = parts.parameters().rev().find_map(|part| self.kind(parts, part));
+        let segments = parts.segments().iter().rev().find_map(|part| self.kind(parts, part));
+        let kinds: Vec<&str> = parameters.into_iter().chain(segments).collect();
+        let mut all = vec![Pattern::new(format!("{host}{}", parts.shape(&kinds)), Level::Own)];
+        if is_view && let Some(view) = parts.view(&kinds) {
+            all.push(Pattern::new(view, Level::View));
+        }
+        all.push(Pattern::new(format!("{host}{}", parts.wide_shape()), Level::Wide));
+        if let [first, next, ..] = parts.segments()
+            && !next.value.is_empty()
+            && text_kind(first.value) == TextKind::Word
+        {
+            all.push(Pattern::new(format!("{host}/{}/…", first.value), Level::Wide));
+        }
+        if host == "*" {
+            all.push(Pattern::new("*/…".into(), Level::Wide));
+        }
+        if let Some(ending) = parts.ending() {
+            all.push(Pattern::new(format!("*.{ending}"), Level::Ending));
+        }
+        all
+    }
+
+    /// The word of a part that says of which kind the page is, if there is one.
+    fn kind<'a>(&mut self, parts: &Parts<'_>, part: &Part<'a>) -> Option<&'a str> {
+        let others = parts.key.wrapping_sub(part.hash);
+        let (word, with) = part.word(others)?;
+        let number = hash(word, hash(part.name, 21));
+        let bit = 1 << (with >> 58);
+        let place = self.0.iter().position(|it| it.0 == number);
+        let Some(place) = place else {
+            if self.0.len() >= MAX {
+                // Of those that are no kinds, the oldest makes room.
+                let oldest = self.0.iter().position(|it| it.1.count_ones() < MANY_CONTEXTS)?;
+                self.0.remove(oldest);
+            }
+            self.0.push_back((number, bit));
+            return None;
+        };
+        self.0[place].1 |= bit;
+        (self.0[place].1.count_ones() >= MANY_CONTEXTS).then_some(word)
+    }
+
+    /// Bytes in memory.
+    pub(super) fn size(&self) -> usize {
+        self.0.capacity() * 16
+    }
+}
