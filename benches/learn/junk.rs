@@ -72,10 +72,6 @@ impl Source for Junk {
         self.sites.seeds()
     }
 
-    fn lost(&self, found: &std::collections::HashSet<u32>) -> Vec<String> {
-        self.sites.lost(found)
-    }
-
     fn fetch(&mut self, name: &Rc<str>) -> Got {
         let Ok(url) = Url::parse(name) else { return Got::Dead };
         let host = url.host_str().unwrap_or_default();

@@ -122,7 +122,6 @@ impl Source for Live<'_> {
             Reply::Redirect(to) => {
                 Got::Redirect(url.join(&to).ok().and_then(|to| self.normal(&to)))
             }
-            Reply::File => Got::File,
             Reply::Missing => Got::Dead,
         }
     }

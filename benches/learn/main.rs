@@ -55,7 +55,6 @@ struct Choice {
     world: String,
     seeds: u64,
     rows: bool,
-    urls: bool,
 }
 
 /// What a crawl took, and what it found.
@@ -69,14 +68,6 @@ struct Row {
 }
 
 fn main() -> Outcome<()> {
-    if let Ok(to) = env::var("PACK") {
-        let drop = env::var("DROP").unwrap_or_default();
-        let drop: Vec<&str> = drop.split(',').collect();
-        return say(&format!(
-            "{}",
-            trace::pack(std::path::Path::new("/work/b55/t2"), &drop, std::path::Path::new(&to))?
-        ));
-    }
     let choice = Choice::read(env::args().skip(1))?;
     say(
         "| world | requests, 1 in flight | 8 in flight | most | pages, 1 | texts | lost, 1 | lost, 8 | wasted a text |\n|---|---|---|---|---|---|---|---|---|",
@@ -96,7 +87,7 @@ fn traces(part: &str) -> Outcome<Vec<Trace>> {
 impl Choice {
     fn read(mut arguments: impl Iterator<Item = String>) -> Outcome<Self> {
         let (parts, flights, world) = (Vec::new(), Vec::new(), String::new());
-        let mut choice = Self { parts, flights, world, seeds: 3, rows: false, urls: false };
+        let mut choice = Self { parts, flights, world, seeds: 3, rows: false };
         while let Some(argument) = arguments.next() {
             let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
             match argument.as_str() {
@@ -105,7 +96,6 @@ impl Choice {
                 "--world" => choice.world = value()?,
                 "--seeds" => choice.seeds = value()?.parse()?,
                 "--rows" => choice.rows = true,
-                "--urls" => choice.urls = true,
                 part if PARTS.contains(&part) => choice.parts.push(part.to_owned()),
                 other => return Err(format!("no part `{other}`: {}", PARTS.join(", ")).into()),
             }
@@ -202,11 +192,6 @@ impl Choice {
         let (requests, pages, found) = (played.requests, played.pages, played.found.len());
         if self.rows {
             say(&format!("{name}\t{flight}\t{seed}\t{requests}\t{pages}\t{found}\t{texts}"))?;
-        }
-        if self.urls {
-            for url in source.lost(&played.found) {
-                say(&url)?;
-            }
         }
         Ok(Row { flight, requests, pages, found, texts })
     }

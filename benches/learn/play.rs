@@ -47,9 +47,6 @@ pub(crate) trait Source {
     fn seeds(&self) -> Vec<Rc<str>>;
     /// What is at a URL. The same URL always gets the same.
     fn fetch(&mut self, url: &Rc<str>) -> Got;
-    fn lost(&self, _found: &HashSet<u32>) -> Vec<String> {
-        Vec::new()
-    }
 }
 
 /// How it is played.

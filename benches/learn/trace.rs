@@ -3,12 +3,7 @@
 //! A file is a list of traces in postcard, compressed with zstd. URLs, texts and passages are numbered in the order in which they were met, and most numbers are differences
 //! to the one before.
 
-use std::{
-    collections::{HashMap, HashSet},
-    fs,
-    path::Path,
-    rc::Rc,
-};
+use std::{collections::HashMap, fs, path::Path, rc::Rc};
 
 use serde::{Deserialize, Serialize};
 
@@ -49,31 +44,12 @@ struct Page {
     found: (u32, u32),
 }
 
-fn less(a: u32, b: u32) -> i32 {
-    a.wrapping_sub(b).cast_signed()
-}
-
-fn packed(numbers: impl Iterator<Item = u32>) -> Vec<i32> {
-    let mut next = 0;
-    numbers.map(|it| less(it, std::mem::replace(&mut next, it + 1))).collect()
-}
-
 fn unpacked(differences: &[i32]) -> impl Iterator<Item = u32> {
     differences.iter().scan(0_u32, |next, it| {
         let number = next.wrapping_add_signed(*it);
         *next = number + 1;
         Some(number)
     })
-}
-
-fn runs(numbers: &[u32]) -> Vec<(i32, u32)> {
-    let runs = numbers.chunk_by(|a, b| a + 1 == *b);
-    let mut next = 0;
-    runs.map(|run| {
-        let count = u32::try_from(run.len()).unwrap_or(u32::MAX);
-        (less(run[0], std::mem::replace(&mut next, run[0] + count)), count)
-    })
-    .collect()
 }
 
 fn passages(runs: &[(i32, u32)]) -> Vec<u32> {
@@ -91,28 +67,6 @@ fn passages(runs: &[(i32, u32)]) -> Vec<u32> {
 pub(crate) fn read(path: &Path) -> Outcome<Vec<(String, Vec<Trace>)>> {
     let packed = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
     Ok(postcard::from_bytes(&zstd::decode_all(&*packed)?)?)
-}
-
-pub(crate) fn pack(directory: &Path, drop: &[&str], to: &Path) -> Outcome<usize> {
-    let mut all: Vec<(String, Vec<Trace>)> = Vec::new();
-    for part in ["sites", "static", "software"] {
-        let packed = fs::read(directory.join(format!("{part}.tr")))?;
-        let mut traces: Vec<Trace> = postcard::from_bytes(&zstd::decode_all(&*packed)?)?;
-        for trace in &traces {
-            let size = zstd::encode_all(&*postcard::to_allocvec(trace)?, 19)?.len();
-            println!("{part} {} {size}", trace.name);
-        }
-        traces.retain(|it| !drop.contains(&it.name.as_str()));
-        all.push((part.to_owned(), traces));
-    }
-    let bytes = postcard::to_allocvec(&all)?;
-    let mut encoder = zstd::Encoder::new(Vec::new(), 19)?;
-    encoder.long_distance_matching(true)?;
-    encoder.window_log(27)?;
-    std::io::Write::write_all(&mut encoder, &bytes)?;
-    let packed = encoder.finish()?;
-    fs::write(to, &packed)?;
-    Ok(packed.len())
 }
 
 /// A trace as a source: what was not recorded asks not to be indexed, and has no links.
@@ -163,21 +117,6 @@ impl Replay {
 impl Source for Replay {
     fn seeds(&self) -> Vec<Rc<str>> {
         self.seeds.clone()
-    }
-
-    fn lost(&self, found: &HashSet<u32>) -> Vec<String> {
-        let mut all: Vec<_> = self
-            .answers
-            .iter()
-            .filter_map(|(url, got)| match got {
-                Got::Page(shown) if shown.found.clone().any(|it| !found.contains(&it)) => {
-                    Some(format!("LOST {} {url}", shown.found.start))
-                }
-                _ => None,
-            })
-            .collect();
-        all.sort();
-        all
     }
 
     fn fetch(&mut self, url: &Rc<str>) -> Got {

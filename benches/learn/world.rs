@@ -10,8 +10,6 @@ use pagesieve::crawl::scope::Reach;
 pub(crate) enum Reply {
     Page(Bytes),
     Redirect(String),
-    /// A file of another type.
-    File,
     Missing,
 }
 
@@ -28,11 +26,6 @@ impl Answer {
     /// A page that is to be found.
     pub(crate) fn honest(page: usize, html: String) -> Self {
         Self { reply: Reply::Page(Bytes::from(html)), page: Some(page), more: 0 }
-    }
-
-    /// The same with the texts of these next pages.
-    pub(crate) fn with_more(self, more: usize) -> Self {
-        Self { more, ..self }
     }
 
     /// A page that nobody needs.

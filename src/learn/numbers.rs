@@ -15,11 +15,10 @@ pub(super) const SURE: f32 = 1_000.0;
 pub(super) const EXPECTED: f32 = 600.0;
 /// Prior odds by name: where a link was found, or how a page is shown; and parts with many values that all look like ids.
 pub(super) const LIKELY: f32 = 100.0;
-/// Different values from which on those of a part that look like ids are taken for such, and one page under that many values of a last segment for an error page.
+/// Different values from which on those of a part that look like ids are taken for such, and one page under that many values of a last segment, or one text under that many URLs, for an error page.
 pub(super) const MANY_VALUES: u32 = 12;
-/// Successes of one page for the rule that a segment makes no difference, unless its values look like ids: the first pages of a manual may be the same in all versions.
-pub(super) const MAX_OF_A_PAGE: u8 = 3;
-/// Pages that repeat one that differs in this part, and in others, before it is tried together with others.
+/// Pages that repeat one that differs in this part, and in others, before it is tried together with others; different values of a segment before more than a few
+/// pages speak for leaving it out; and pages of a class that speak for it, unless its values look like ids.
 pub(super) const MIN_PAIRS: u32 = 3;
 /// Evidence from which on a candidate says how likely a page repeats another one, and is kept.
 pub(super) const MIN_TRIALS: u32 = 4;
@@ -64,10 +63,11 @@ pub(super) const MANY_HOSTS: usize = 16;
 /// Bytes of all sites together, and of one.
 pub(super) const MAX_BYTES: usize = 64 << 20;
 pub(super) const SITE_BYTES: usize = 2 << 20;
-/// Of a site: pages by their URLs, classes of pages, candidates, patterns, words and the last URLs that are remembered.
-pub(super) const PAGES: usize = 16_384;
-pub(super) const CLASSES: usize = 20_000;
-pub(super) const CANDIDATES: usize = 3_584;
+/// Of a site: pages by their URLs, paths and gains, classes of pages, candidates, patterns, words and the last URLs that are remembered.
+pub(super) const PAGES: usize = 12_288;
+pub(super) const PATHS: usize = 6_144;
+pub(super) const CLASSES: usize = 12_288;
+pub(super) const CANDIDATES: usize = 1_792;
 pub(super) const PATTERNS: usize = 1_760;
 pub(super) const WORDS: usize = 512;
 pub(super) const RECENT: usize = 2_048;

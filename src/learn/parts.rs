@@ -100,7 +100,7 @@ impl<'a> Part<'a> {
     }
 
     /// The word that may say of which kind the page is, and a hash of what it was seen with: a value of a parameter or a segment after the first one,
-    /// or the word before the number of a file, as `thread-` of `thread-17.html`.
+    /// or the word before the number of a file, as `thread-` of `thread-17.html`, or the name of a program.
     pub(super) fn word(&self, others: u64) -> Option<(&'a str, u64)> {
         let stem = stem(self.value);
         let is_word = |it: &str| {
@@ -112,7 +112,9 @@ impl<'a> Part<'a> {
             PartKind::Parameter => is_word(self.value).then_some((self.value, others)),
             PartKind::Segment(place) => {
                 if is_word(stem) {
-                    return (place > 0).then_some((stem, self.prefix));
+                    let is_file = stem.len() < self.value.len();
+                    return (place > 0 || is_file)
+                        .then_some((stem, if is_file { others } else { self.prefix }));
                 }
                 let number = stem.find(|it: char| it.is_ascii_digit())?;
                 let name = &stem[..number];

@@ -184,9 +184,9 @@ mod tests {
     fn pages_in_a_row_that_are_enough() {
         let cases = [
             (Yielded::KnownText, Level::Own, false, 150),
-            (Yielded::KnownText, Level::Own, true, 1_200),
+            (Yielded::KnownText, Level::Own, true, 750),
             (Yielded::KnownPassages, Level::Wide, false, 150),
-            (Yielded::KnownPassages, Level::Own, true, 1_200),
+            (Yielded::KnownPassages, Level::Own, true, 750),
             (Yielded::KnownPassages, Level::View, true, 40),
             (Yielded::KnownText, Level::View, false, 150),
             (Yielded::RedirectUndecided, Level::Own, false, 150),

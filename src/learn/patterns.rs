@@ -67,9 +67,7 @@ impl<const MAX: usize> Words<MAX> {
         {
             all.push(Pattern::new(format!("{host}/{}/…", first.value), Level::Wide));
         }
-        if host == "*" {
-            all.push(Pattern::new("*/…".into(), Level::Wide));
-        }
+        all.push(Pattern::new(format!("{host}/…"), Level::Wide));
         if let Some(ending) = parts.ending() {
             all.push(Pattern::new(format!("*.{ending}"), Level::Ending));
         }

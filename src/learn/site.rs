@@ -21,8 +21,8 @@ use url::Url;
 use super::{
     Page, Yielded,
     numbers::{
-        CANDIDATES, CLASSES, MANY_HOSTS, MANY_TRIALS, MANY_VALUES, MAX_OF_A_PAGE, MIN_PAIRS,
-        MIN_TRIALS, PAGES, PATTERNS, RECENT, SITE_BYTES, WORDS,
+        CANDIDATES, CLASSES, MANY_HOSTS, MANY_TRIALS, MANY_VALUES, MIN_PAGES, MIN_PAIRS,
+        MIN_TRIALS, PAGES, PATHS, PATTERNS, RECENT, SITE_BYTES, WORDS,
     },
     parts::{Part, PartKind, Parts, Spelling, is_id},
     pattern_yield::PatternYield,
@@ -147,9 +147,11 @@ pub(super) struct Site {
     spelt: Ring<Class, RECENT>,
     joint: Ring<Class, RECENT>,
     /// Known paths of URLs with parameters.
-    paths: Ring<(), PAGES>,
+    paths: Ring<(), PATHS>,
     /// The pages that gave something.
-    gains: Ring<(), PAGES>,
+    gains: Ring<(), PATHS>,
+    /// How many URLs have had each text.
+    texts: Ring<u32, RECENT>,
     pub(super) candidates: HashMap<u32, Candidate>,
     pub(super) yields: HashMap<u32, PatternYield>,
     words: Words<WORDS>,
@@ -428,10 +430,10 @@ impl Site {
             tried.extend(candidates_of(part).into_iter().flatten().map(|number| (number, repeats)));
             if repeats.is_success() && is_segment(part) {
                 let is_last = last.is_some_and(|it| it.is_same(part));
-                let most = if is_id(part.value) { u8::MAX } else { MAX_OF_A_PAGE };
+                let most = if is_id(part.value) { u32::MAX } else { MIN_PAIRS };
                 // The page of which it is a copy was the trial of the segments.
                 if is_copy
-                    || class.members > most
+                    || u32::from(class.members) > most
                     || is_last && u32::from(class.members) >= MANY_VALUES
                 {
                     continue;
@@ -456,6 +458,13 @@ impl Site {
             let Some(candidate) = self.candidate(number) else { continue };
             candidate.values |= 1 << (part.short_value() & 63);
             candidate.ids += u32::from(is_id(part.value));
+            // That `latest` and `stable` repeat two versions says nothing of the others.
+            let has_few = matches!(part.kind, PartKind::Segment(_))
+                && candidate.values.count_ones() < MIN_PAIRS
+                && candidate.trial.n >= MIN_PAGES;
+            if has_few && repeats.is_success() {
+                continue;
+            }
             let prior = part.prior(candidate.has_ids());
             changed |=
                 self.try_number(number, prior, repeats, || RulePart::of(number, part, parts));
@@ -673,19 +682,24 @@ impl Site {
     ) -> bool {
         let patterns = self.patterns(parts);
         let of_referrer = from.map(|from| self.patterns(from)).unwrap_or_default();
-        let is_own = |number: u32| of_referrer.iter().any(|it| it.number == number);
+        let is_own =
+            patterns.first().map(|it| it.number) == of_referrer.first().map(|it| it.number);
+        let is_common = page.text.is_some_and(|text| {
+            let urls = self.texts.entry(text.into());
+            *urls += 1;
+            *urls > MANY_VALUES
+        });
         let from_gain = from.is_some_and(|from| self.gains.contains_key(from.key));
         let mut changed = false;
         for Pattern { number, level, .. } in &patterns {
-            if *level == Level::Wide
-                && !page.yielded.is_new_text()
-                && parts.parameters().next().is_none()
-            {
+            // Of other paths a known text says nothing, unless it is the answer to all of them.
+            let is_path = parts.parameters().next().is_none();
+            if *level == Level::Wide && is_path && !page.yielded.is_new_text() && !is_common {
                 continue;
             }
             let is_weak = match page.yielded {
-                Yielded::KnownText => is_expected,
-                _ => page.links_back && (from_gain || !is_own(*number)),
+                Yielded::KnownText => is_expected && !is_common,
+                _ => page.links_back && (from_gain || !is_own),
             };
             changed |= self.yields.entry(*number).or_default().add(page.yielded, *level, is_weak);
         }
@@ -749,6 +763,7 @@ impl Site {
             self.joint.size(),
             self.paths.size(),
             self.gains.size(),
+            self.texts.size(),
         ];
         rings.iter().sum::<usize>()
             + table(self.candidates.capacity(), size_of::<(u32, Candidate)>())

@@ -175,7 +175,9 @@ mod tests {
     #[test]
     fn exact_repeats_say_less_where_texts_differ_in_whole_or_not_at_all() {
         let mut trial = Trial::default();
-        [Repeats::Not, Repeats::Not].map(|it| trial.add(Prior::None, it));
+        for _ in 0..2 {
+            trial.add(Prior::None, Repeats::Not);
+        }
         let enough = (1..1000).find(|_| trial.add(Prior::None, Repeats::Exactly)).unwrap();
         assert!(enough > 300, "{enough}");
     }

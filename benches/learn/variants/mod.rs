@@ -9,6 +9,7 @@ mod hosts;
 mod lookalikes;
 mod pagers;
 mod plot;
+mod rearranged;
 mod sessions;
 mod site;
 
@@ -49,8 +50,8 @@ impl Planned {
 /// A variant for a host, as the dice wants it.
 type Kind = fn(&str, &mut Dice) -> Planned;
 
-/// Twelve traps and five that look like them.
-const KINDS: [(&str, Kind); 17] = [
+/// Thirteen traps and five that look like them.
+const KINDS: [(&str, Kind); 18] = [
     ("calendar", calendar::calendar),
     ("facets", facets::facets),
     ("session in query", sessions::in_query),
@@ -63,6 +64,7 @@ const KINDS: [(&str, Kind); 17] = [
     ("redirects that count", broken::redirects),
     ("endless pager", pagers::endless),
     ("unlimited subdomains", hosts::subdomains),
+    ("rearranged", rearranged::rearranged),
     ("paginated list", pagers::long_list),
     ("dated archive", calendar::archive),
     ("catalogue", facets::catalogue),
