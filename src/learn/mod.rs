@@ -35,7 +35,7 @@ use numbers::{FULL_RATE, MAX_BYTES, SAMPLE_ONE_IN, SAVED, SAVED_PASSAGES};
 use parts::Parts;
 use passages::Passages;
 use pattern_yield::PatternYield;
-use patterns::{Level, Pattern};
+use patterns::Pattern;
 use rule::EVERYWHERE;
 pub use rule::{Rule, RulePart};
 use site::{Prediction, Site, text_of};
@@ -324,26 +324,22 @@ impl Learner {
                 return Placement::Deferred(DeferReason::Rule, reason);
             }
         }
-        let (mut late, mut is_known) = (None, false);
+        let mut late = None;
         for Pattern { number, text, level } in known.patterns(&parts) {
             let Some(of_pattern) = known.yields.get(&number) else { continue };
             let interval = of_pattern.sample_interval(level);
-            if interval > 1
-                && !(is_known && level == Level::Wide)
-                && !(chance / SAMPLE_ONE_IN).is_multiple_of(u64::from(interval))
-            {
+            if interval > 1 && !(chance / SAMPLE_ONE_IN).is_multiple_of(u64::from(interval)) {
                 return Placement::Deferred(DeferReason::LowYield, text);
             }
             if late.is_none() && of_pattern.is_late(level) {
                 late = Some(number);
             }
-            is_known |= level == Level::Own && of_pattern.is_rich();
         }
         match prediction {
-            Prediction::Perhaps(candidate) | Prediction::Repeats(candidate) => {
-                Placement::Late(candidate)
+            Prediction::Repeats(candidate) => Placement::Late(candidate),
+            Prediction::Perhaps(_) | Prediction::Open => {
+                late.map_or(Placement::Now, Placement::Late)
             }
-            Prediction::Open => late.map_or(Placement::Now, Placement::Late),
         }
     }
 

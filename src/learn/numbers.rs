@@ -31,11 +31,9 @@ pub(super) const ENOUGH: f32 = 150.0;
 pub(super) const ENOUGH_VIEWS: f32 = 40.0;
 /// How many pages without one a gain makes up for: a pattern of which fewer than one page in so many gives something ends sooner or later.
 pub(super) const GAIN: f32 = 20.0;
-/// Pages of a pattern from which on it is known, whatever wider patterns give.
-pub(super) const MIN_PAGES: u32 = 8;
 /// What a page counts that says little: one that only rearranges known passages, if it was found on a page of another pattern or on one that gave something, for
 /// there are only so many of these; and one that a candidate expected to repeat another page, which is for its test to judge.
-pub(super) const WEAK: f32 = 0.2;
+pub(super) const WEAK: f32 = 0.125;
 /// A pattern that has ended gets half of the requests after each so many further pages.
 pub(super) const HALVING: f32 = 8.0;
 /// A pattern comes late if a page of it is less likely to give something.
@@ -79,51 +77,13 @@ pub(super) const SAVED: u32 = 256;
 pub(super) const SAVED_PASSAGES: u64 = 65_536;
 
 /// Where a link was found: campaigns, click ids and sessions. Nearly all servers ignore them, or have the same page for each.
-pub(super) const IGNORED: [&str; 18] = [
-    "fbclid",
-    "gclid",
-    "dclid",
-    "msclkid",
-    "yclid",
-    "mc_cid",
-    "mc_eid",
-    "_ga",
-    "igshid",
-    "sid",
-    "sessid",
-    "session",
-    "sessionid",
-    "phpsessid",
-    "jsessionid",
-    "cfid",
-    "cftoken",
-    "zenid",
-];
+pub(super) const IGNORED: &str = "fbclid gclid dclid msclkid yclid mc_cid mc_eid _ga igshid sid sessid session sessionid phpsessid jsessionid cfid cftoken zenid";
 /// Where a link was found, or how a page is shown.
-pub(super) const CIRCUMSTANCES: [&str; 14] = [
-    "spm",
-    "campaign",
-    "from",
-    "ref",
-    "referrer",
-    "referer",
-    "source",
-    "src",
-    "amp",
-    "print",
-    "printable",
-    "theme",
-    "skin",
-    "trackback",
-];
+pub(super) const CIRCUMSTANCES: &str =
+    "spm campaign from ref referrer referer source src amp print printable theme skin trackback";
 /// What selects a page, or a part of a list: such a parameter is left out by many pages only.
-pub(super) const CONTENT: [&str; 13] = [
-    "hl", "lang", "language", "locale", "page", "p", "id", "q", "query", "search", "start",
-    "offset", "pg",
-];
+pub(super) const CONTENT: &str = "hl lang language locale page p id q query search start offset pg";
 /// Names of the index page of a directory, without their endings.
 pub(super) const INDEX: [&str; 2] = ["index", "default"];
 /// Endings that servers add to a path without one.
 pub(super) const ENDINGS: [&str; 3] = ["html", "htm", "php"];
-/// Further endings of pages.
-pub(super) const PAGE_ENDINGS: [&str; 7] = ["shtml", "xhtml", "asp", "aspx", "jsp", "cgi", "do"];

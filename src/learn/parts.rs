@@ -4,10 +4,7 @@ use url::Url;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::{
-    numbers::{
-        CIRCUMSTANCES, CONTENT, ENDINGS, IGNORED, INDEX, MAX_DEPTH, MAX_PARTS, MAX_WORD,
-        PAGE_ENDINGS,
-    },
+    numbers::{CIRCUMSTANCES, CONTENT, ENDINGS, IGNORED, INDEX, MAX_DEPTH, MAX_PARTS, MAX_WORD},
     trial::Prior,
 };
 
@@ -77,7 +74,7 @@ impl<'a> Part<'a> {
 
     /// What its name says; of a part whose values all look like ids (`has_ids`), that they are made for each link.
     pub(super) fn prior(&self, has_ids: bool) -> Prior {
-        let is_in = |names: &[&str]| names.iter().any(|it| it.eq_ignore_ascii_case(self.name));
+        let is_in = |names: &str| names.split(' ').any(|it| it.eq_ignore_ascii_case(self.name));
         match self.kind {
             PartKind::Host => {
                 if has_ids {
@@ -86,9 +83,9 @@ impl<'a> Part<'a> {
                     Prior::None
                 }
             }
-            _ if is_in(&IGNORED) || self.is_campaign() => Prior::Expected,
-            PartKind::Parameter if is_in(&CIRCUMSTANCES) => Prior::Likely,
-            PartKind::Parameter if is_in(&CONTENT) => Prior::Selective,
+            _ if is_in(IGNORED) || self.is_campaign() => Prior::Expected,
+            PartKind::Parameter if is_in(CIRCUMSTANCES) => Prior::Likely,
+            PartKind::Parameter if is_in(CONTENT) => Prior::Selective,
             _ if has_ids => Prior::Likely,
             PartKind::Parameter => Prior::Selective,
             PartKind::Segment(_) => Prior::None,
@@ -258,17 +255,6 @@ impl<'a> Parts<'a> {
     pub(super) fn path_before(&self, part: &Part<'_>) -> String {
         let before = self.segments().iter().take_while(|it| !it.is_same(part));
         before.flat_map(|it| ["/", it.value]).collect()
-    }
-
-    /// The ending of a file that may be no page.
-    pub(super) fn ending(&self) -> Option<&'a str> {
-        let (stem, ending) = self.segments().last()?.value.rsplit_once('.')?;
-        let is_ending = !stem.is_empty()
-            && (1..6).contains(&ending.len())
-            && ending.bytes().all(|it| it.is_ascii_alphanumeric())
-            && ending.starts_with(|it: char| it.is_ascii_alphabetic());
-        let is_page = ENDINGS.contains(&ending) || PAGE_ENDINGS.contains(&ending);
-        (is_ending && !is_page).then_some(ending)
     }
 
     /// Whether segments that are words repeat, as in a path that grows.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Yielded,
-    numbers::{ENOUGH, ENOUGH_VIEWS, GAIN, HALVING, LATE, MIN_PAGES, WEAK},
+    numbers::{ENOUGH, ENOUGH_VIEWS, GAIN, HALVING, LATE, WEAK},
     patterns::Level,
     trial::upper_bound,
 };
@@ -52,9 +52,6 @@ impl PatternYield {
     /// another page. Returns whether more of the pattern is wanted than before.
     pub(super) fn add(&mut self, yielded: Yielded, level: Level, is_weak: bool) -> bool {
         let before = self.sample_interval(level);
-        if level == Level::Ending {
-            return self.add_file(yielded);
-        }
         if self.fetched == 0 {
             // Dead links before it.
             (self.run, self.misses) = (0, 0.0);
@@ -76,22 +73,9 @@ impl PatternYield {
         self.sample_interval(level) < before
     }
 
-    /// A file was received. That it is no page counts as long as none of its ending is one.
-    fn add_file(&mut self, yielded: Yielded) -> bool {
-        match yielded {
-            Yielded::Nothing => self.dead(Level::Ending),
-            Yielded::RedirectToKnown | Yielded::RedirectUndecided => {}
-            _ => {
-                self.fetched = self.fetched.saturating_add(1);
-                return std::mem::take(&mut self.misses) >= ENOUGH;
-            }
-        }
-        false
-    }
-
     /// Nothing is at a URL of the pattern. Many sites have that in the same patterns as pages: it counts as long as none of them has had a page.
     pub(super) fn dead(&mut self, level: Level) {
-        if self.fetched == 0 && matches!(level, Level::Own | Level::Ending) {
+        if self.fetched == 0 && level == Level::Own {
             self.missed(1.0);
         }
     }
@@ -127,11 +111,6 @@ impl PatternYield {
         } else {
             2_u32.saturating_pow(1 + (over / enough(level) * (ENOUGH / HALVING)) as u32)
         }
-    }
-
-    /// Whether enough of its pages are known to say that it gives something, whatever wider patterns do.
-    pub(super) fn is_rich(&self) -> bool {
-        self.fetched >= MIN_PAGES && self.misses < ENOUGH_VIEWS && self.estimate() >= LATE / 4.0
     }
 
     /// How likely the next page has a new text, by what the last ones had.
@@ -184,9 +163,9 @@ mod tests {
     fn pages_in_a_row_that_are_enough() {
         let cases = [
             (Yielded::KnownText, Level::Own, false, 150),
-            (Yielded::KnownText, Level::Own, true, 750),
+            (Yielded::KnownText, Level::Own, true, 1_200),
             (Yielded::KnownPassages, Level::Wide, false, 150),
-            (Yielded::KnownPassages, Level::Own, true, 750),
+            (Yielded::KnownPassages, Level::Own, true, 1_200),
             (Yielded::KnownPassages, Level::View, true, 40),
             (Yielded::KnownText, Level::View, false, 150),
             (Yielded::RedirectUndecided, Level::Own, false, 150),

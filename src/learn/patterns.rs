@@ -15,10 +15,10 @@ pub(super) enum Level {
     Own,
     /// All that differs in host and parameters only.
     View,
-    /// The shape alone, or the first segment alone. It counts as long as little is known of the URL's own.
+    /// The shape alone, or the first segment alone. Known texts count only if they are the answer to very many URLs, or the URL has parameters.
     Wide,
-    /// All files of one ending: those that are no pages count, as long as none is one.
-    Ending,
+    /// All URLs of a host. Only known texts that are the answer to very many URLs count.
+    Host,
 }
 
 /// A pattern of URLs.
@@ -54,8 +54,11 @@ impl<const MAX: usize> Words<MAX> {
         is_view: bool,
     ) -> Vec<Pattern> {
         let parameters = parts.parameters().rev().find_map(|part| self.kind(parts, part));
-        let segments = parts.segments().iter().rev().find_map(|part| self.kind(parts, part));
-        let kinds: Vec<&str> = parameters.into_iter().chain(segments).collect();
+        let (last, others) = parts.segments().split_last().unzip();
+        let last = last.and_then(|part| self.kind(parts, part));
+        let segments = others.unwrap_or_default().iter().rev();
+        let segments = segments.into_iter().find_map(|part| self.kind(parts, part));
+        let kinds: Vec<&str> = [parameters, last, segments].into_iter().flatten().collect();
         let mut all = vec![Pattern::new(format!("{host}{}", parts.shape(&kinds)), Level::Own)];
         if is_view && let Some(view) = parts.view(&kinds) {
             all.push(Pattern::new(view, Level::View));
@@ -67,10 +70,7 @@ impl<const MAX: usize> Words<MAX> {
         {
             all.push(Pattern::new(format!("{host}/{}/…", first.value), Level::Wide));
         }
-        all.push(Pattern::new(format!("{host}/…"), Level::Wide));
-        if let Some(ending) = parts.ending() {
-            all.push(Pattern::new(format!("*.{ending}"), Level::Ending));
-        }
+        all.push(Pattern::new(format!("{host}/…"), Level::Host));
         all
     }
 

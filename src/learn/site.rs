@@ -16,13 +16,14 @@
 use std::collections::VecDeque;
 
 use hashbrown::HashMap;
+use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::{
     Page, Yielded,
     numbers::{
-        CANDIDATES, CLASSES, MANY_HOSTS, MANY_TRIALS, MANY_VALUES, MIN_PAGES, MIN_PAIRS,
-        MIN_TRIALS, PAGES, PATHS, PATTERNS, RECENT, SITE_BYTES, WORDS,
+        CANDIDATES, CLASSES, MANY_HOSTS, MANY_TRIALS, MANY_VALUES, MIN_PAIRS, MIN_TRIALS, PAGES,
+        PATHS, PATTERNS, RECENT, SITE_BYTES, WORDS,
     },
     parts::{Part, PartKind, Parts, Spelling, is_id},
     pattern_yield::PatternYield,
@@ -32,7 +33,6 @@ use super::{
     trial::{Prior, Repeats, Trial},
 };
 use crate::page::DocId;
-use serde::{Deserialize, Serialize};
 
 /// The text of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -461,7 +461,7 @@ impl Site {
             // That `latest` and `stable` repeat two versions says nothing of the others.
             let has_few = matches!(part.kind, PartKind::Segment(_))
                 && candidate.values.count_ones() < MIN_PAIRS
-                && candidate.trial.n >= MIN_PAGES;
+                && candidate.trial.n >= MIN_TRIALS;
             if has_few && repeats.is_success() {
                 continue;
             }
@@ -690,11 +690,16 @@ impl Site {
             *urls > MANY_VALUES
         });
         let from_gain = from.is_some_and(|from| self.gains.contains_key(from.key));
+        let has_parameters = parts.parameters().next().is_some();
         let mut changed = false;
         for Pattern { number, level, .. } in &patterns {
             // Of other paths a known text says nothing, unless it is the answer to all of them.
-            let is_path = parts.parameters().next().is_none();
-            if *level == Level::Wide && is_path && !page.yielded.is_new_text() && !is_common {
+            let counts = match level {
+                Level::Own | Level::View => true,
+                Level::Wide => is_common || has_parameters || page.yielded.is_new_text(),
+                Level::Host => is_common || page.yielded == Yielded::New,
+            };
+            if !counts {
                 continue;
             }
             let is_weak = match page.yielded {

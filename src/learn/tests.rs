@@ -339,43 +339,6 @@ fn as_json((site, known): (Box<str>, Known)) -> (Box<str>, String) {
     (site, serde_json::to_string(&known).unwrap())
 }
 
-#[test]
-fn files_that_are_no_pages_end_by_their_endings_and_those_of_pages_do_not() {
-    let of = |path: &str| format!("https://{SITE}/{path}");
-    let deferred = |learner: &mut Learner, ending: &str| {
-        let urls = (0..100).map(|it| of(&format!("v9/sources/{it}.{ending}")));
-        let urls: Vec<Url> = urls.map(|url| url.parse().unwrap()).collect();
-        let is_deferred = |it: &Placement| matches!(it, Placement::Deferred(..));
-        urls.iter().map(|url| learner.decide(url, SITE)).filter(is_deferred).count()
-    };
-    let mut learner = Learner::new(&[]);
-    for file in 0..160 {
-        for ending in ["txt", "html", "md", "svg", "htm"] {
-            // Thirty of each directory, so that no other pattern ends.
-            let url = of(&format!("v{}/sources/{file}.{ending}", file / 30));
-            match ending {
-                "svg" | "htm" => learner.dead(&url.parse().unwrap(), SITE),
-                _ => judge(&mut learner, &url, None, Yielded::Nothing),
-            }
-        }
-        if file == 140 {
-            judge(&mut learner, &of("about/licence.md"), Some(1), Yielded::New);
-        }
-    }
-    assert!(deferred(&mut learner, "txt") > 50 && deferred(&mut learner, "svg") > 50);
-    for ending in ["html", "md", "htm"] {
-        assert_eq!(deferred(&mut learner, ending), 0, "{ending}");
-    }
-    // It is kept, although no file had a page.
-    let mut next = Learner { last: learner.last, ..Learner::new(&[]) };
-    for (site, known) in learner.take_unsaved(true).sites {
-        next.restore(&site, known);
-    }
-    assert!(deferred(&mut next, "txt") > 50);
-    judge(&mut next, &of("about/tea.txt"), Some(2), Yielded::New);
-    assert_eq!(deferred(&mut next, "txt"), 0);
-}
-
 /// Judges a page with this text, and with this hash of it.
 fn judge_text(learner: &mut Learner, url: &str, text: u32, hash: u16) {
     let last = learner.last.0;

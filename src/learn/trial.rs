@@ -69,9 +69,6 @@ pub(super) struct Trial {
     /// Trials.
     pub(super) n: u32,
     pub(super) failures: u32,
-    /// Successes that are near repeats.
-    #[serde(default)]
-    nearly: u32,
     pub(super) accepted: bool,
     /// Trials since it was accepted last.
     pub(super) since: u32,
@@ -88,13 +85,7 @@ impl Trial {
     pub(super) fn add(&mut self, prior: Prior, repeats: Repeats) -> bool {
         self.n = self.n.saturating_add(1);
         self.failures += u32::from(!repeats.is_success());
-        self.nearly += u32::from(repeats == Repeats::Nearly);
-        // If texts differ in whole or not at all, an exact repeat says no more than a near one.
-        let is_all_or_nothing = self.failures > self.nearly + 1;
-        let step = prior.step(match repeats {
-            Repeats::Exactly if is_all_or_nothing => Repeats::Nearly,
-            _ => repeats,
-        });
+        let step = prior.step(repeats);
         // Old evidence does not outweigh two failures, nor does it keep a rule from being learnt later.
         let (accept, failure) = (prior.accept(), FAILURE.ln());
         let least = (-2.0 * SURE.ln()).min(accept + 2.0 * failure);
@@ -170,16 +161,6 @@ mod tests {
             trial.add(prior, Not);
             assert!(!trial.accepted, "two are");
         }
-    }
-
-    #[test]
-    fn exact_repeats_say_less_where_texts_differ_in_whole_or_not_at_all() {
-        let mut trial = Trial::default();
-        for _ in 0..2 {
-            trial.add(Prior::None, Repeats::Not);
-        }
-        let enough = (1..1000).find(|_| trial.add(Prior::None, Repeats::Exactly)).unwrap();
-        assert!(enough > 300, "{enough}");
     }
 
     #[test]
