@@ -67,7 +67,8 @@ impl PatternYield {
             }
             Yielded::KnownText if is_weak => self.missed(WEAK),
             // A parameter may make no difference: that is for a rule to find.
-            _ => self.missed(if level == Level::View { ENOUGH_VIEWS / ENOUGH } else { 1.0 }),
+            Yielded::KnownText if level == Level::View => self.missed(ENOUGH_VIEWS / ENOUGH),
+            _ => self.missed(1.0),
         }
         self.fetched = self.fetched.saturating_add(1);
         self.sample_interval(level) < before
@@ -168,6 +169,7 @@ mod tests {
             (Yielded::KnownPassages, Level::Own, true, 1_200),
             (Yielded::KnownPassages, Level::View, true, 40),
             (Yielded::KnownText, Level::View, false, 150),
+            (Yielded::Nothing, Level::View, false, 40),
             (Yielded::RedirectUndecided, Level::Own, false, 150),
         ];
         for (yielded, level, is_weak, count) in cases {
