@@ -47,6 +47,9 @@ const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/learn/traces.zs
 
 const PARTS: [&str; 5] = ["sites", "junk", "static", "software", "traps"];
 
+/// What is done with a source.
+type With<'a> = dyn FnMut(&mut dyn Source) -> Outcome<()> + 'a;
+
 /// What is to be run.
 #[derive(Debug)]
 struct Choice {
@@ -154,7 +157,7 @@ impl Choice {
                 rows.push(self.row(&world.name, &mut live, flight, 0, world.pages, 3_000)?);
             }
         }
-        self.show(name, &rows, true)
+        Self::show(name, &rows, true)
     }
 
     fn play(
@@ -162,7 +165,7 @@ impl Choice {
         name: &str,
         texts: usize,
         max_requests: usize,
-        source: &mut dyn FnMut(u64, &mut dyn FnMut(&mut dyn Source) -> Outcome<()>) -> Outcome<()>,
+        source: &mut dyn FnMut(u64, &mut With<'_>) -> Outcome<()>,
     ) -> Outcome<()> {
         if !name.contains(&self.world) {
             return Ok(());
@@ -176,7 +179,7 @@ impl Choice {
                 })?;
             }
         }
-        self.show(name, &rows, false)
+        Self::show(name, &rows, false)
     }
 
     fn row(
@@ -197,7 +200,7 @@ impl Choice {
     }
 
     /// One line of the table. Of a trap the requests beside the texts are shown.
-    fn show(&self, name: &str, rows: &[Row], is_trap: bool) -> Outcome<()> {
+    fn show(name: &str, rows: &[Row], is_trap: bool) -> Outcome<()> {
         let median = |flight: usize, of: &dyn Fn(&Row) -> usize| {
             let mut all: Vec<usize> =
                 rows.iter().filter(|it| it.flight == flight).map(of).collect();

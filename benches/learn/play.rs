@@ -485,7 +485,7 @@ impl Player<'_> {
             site: &known.site,
             document: shown.map(|_| DocId(self.documents)),
             text: shown.map(|shown| shown.group),
-            hash: shown.map_or(0, |shown| ((shown.exact % 65_535) + 1) as u16),
+            hash: shown.map_or(0, |shown| u16::try_from(shown.exact % 65_535 + 1).unwrap_or(1)),
             yielded,
             is_redirected: known.hops > 0,
             from: from.map(|from| &*from.url),

@@ -4,61 +4,61 @@ use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-/// Ring by their keys, at most `MAX`; the oldest go first.
+/// Values by their keys, at most `MAX`; the oldest go first.
 #[derive(Debug, Default)]
 pub(super) struct Ring<T, const MAX: usize> {
-    ring: Vec<(u64, T)>,
+    entries: Vec<(u64, T)>,
     /// Places in the ring.
     places: HashTable<u32>,
     hasher: DefaultHashBuilder,
-    /// The place of the oldest class, when the ring is full.
+    /// The place of the oldest, when the ring is full.
     oldest: usize,
 }
 
 impl<T: Default, const MAX: usize> Ring<T, MAX> {
     fn place(&self, key: u64) -> Option<usize> {
-        let is_it = |place: &u32| self.ring[*place as usize].0 == key;
+        let is_it = |place: &u32| self.entries[*place as usize].0 == key;
         self.places.find(self.hasher.hash_one(key), is_it).map(|place| *place as usize)
     }
 
-    /// The class of this key.
+    /// The value of this key.
     pub(super) fn get(&self, key: u64) -> Option<&T> {
-        self.place(key).map(|place| &self.ring[place].1)
+        self.place(key).map(|place| &self.entries[place].1)
     }
 
     pub(super) fn contains_key(&self, key: u64) -> bool {
         self.place(key).is_some()
     }
 
-    /// The class of this key, which is added if it is new.
+    /// The value of this key, which is added if it is new.
     pub(super) fn entry(&mut self, key: u64) -> &mut T {
         let place = match self.place(key) {
             Some(place) => place,
             None => self.add(key),
         };
-        &mut self.ring[place].1
+        &mut self.entries[place].1
     }
 
     fn add(&mut self, key: u64) -> usize {
-        let place = if self.ring.len() < MAX {
-            if self.ring.len() == self.ring.capacity() {
-                let more = self.ring.len().max(8).min(MAX - self.ring.len());
-                self.ring.reserve_exact(more);
+        let place = if self.entries.len() < MAX {
+            if self.entries.len() == self.entries.capacity() {
+                let more = self.entries.len().max(8).min(MAX - self.entries.len());
+                self.entries.reserve_exact(more);
             }
-            self.ring.push((key, T::default()));
-            self.ring.len() - 1
+            self.entries.push((key, T::default()));
+            self.entries.len() - 1
         } else {
             let place = self.oldest;
             self.oldest = (place + 1) % MAX;
-            let hash = self.hasher.hash_one(self.ring[place].0);
+            let hash = self.hasher.hash_one(self.entries[place].0);
             if let Ok(old) = self.places.find_entry(hash, |it| *it as usize == place) {
                 old.remove();
             }
-            self.ring[place] = (key, T::default());
+            self.entries[place] = (key, T::default());
             place
         };
-        let (ring, hasher) = (&self.ring, &self.hasher);
-        let hash_of = |place: &u32| hasher.hash_one(ring[*place as usize].0);
+        let (entries, hasher) = (&self.entries, &self.hasher);
+        let hash_of = |place: &u32| hasher.hash_one(entries[*place as usize].0);
         let number = u32::try_from(place).expect("the ring is small");
         self.places.insert_unique(hasher.hash_one(key), number, hash_of);
         place
@@ -66,7 +66,7 @@ impl<T: Default, const MAX: usize> Ring<T, MAX> {
 
     /// Bytes in memory.
     pub(super) fn size(&self) -> usize {
-        self.ring.capacity() * size_of::<(u64, T)>() + self.places.allocation_size()
+        self.entries.capacity() * size_of::<(u64, T)>() + self.places.allocation_size()
     }
 }
 
