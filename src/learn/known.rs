@@ -18,7 +18,6 @@ use crate::page::DocId;
 
 /// What is known of a site.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
 pub(crate) struct Known {
     /// The last document that is part of it.
     through: DocId,

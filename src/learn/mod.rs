@@ -455,8 +455,8 @@ impl Learner {
             Prediction::Perhaps(_) | Prediction::Open => None,
         };
         if let Some(candidate) = candidate {
-            let trial = candidate.trial;
-            let (new, new_at_most) = (trial.failure_rate().into(), trial.failure_rate_bound());
+            let (new, new_at_most) =
+                (candidate.trial.failure_rate().into(), candidate.trial.bound());
             return Estimate { pattern, new, new_at_most, rearranged: 0.0 };
         }
         let mut yields =

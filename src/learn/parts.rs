@@ -83,17 +83,13 @@ impl<'a> Part<'a> {
                     Prior::None
                 }
             }
-            _ if is_in(IGNORED) || self.is_campaign() => Prior::Expected,
+            _ if is_in(IGNORED) || self.name.starts_with("utm_") => Prior::Expected,
             PartKind::Parameter if is_in(CIRCUMSTANCES) => Prior::Likely,
             PartKind::Parameter if is_in(CONTENT) => Prior::Selective,
             _ if has_ids => Prior::Likely,
             PartKind::Parameter => Prior::Selective,
             PartKind::Segment(_) => Prior::None,
         }
-    }
-
-    fn is_campaign(&self) -> bool {
-        self.name.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("utm_"))
     }
 
     /// The word that may say of which kind the page is, and a hash of what it was seen with: a value of a parameter or a segment after the first one,

@@ -31,7 +31,6 @@ impl fmt::Display for PatternYield {
 
 /// What the pages of a pattern yielded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
 pub(super) struct PatternYield {
     /// Pages received, and redirects.
     pub(super) fetched: u32,

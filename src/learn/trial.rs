@@ -43,9 +43,9 @@ impl Prior {
     /// The evidence that is needed besides, as the logarithm of odds.
     fn accept(self) -> f32 {
         let odds = match self {
-            Self::Selective | Self::None => 1.0,
             Self::Likely => LIKELY,
             Self::Expected => EXPECTED,
+            _ => 1.0,
         };
         (SURE / odds).ln()
     }
@@ -116,8 +116,8 @@ impl Trial {
     }
 
     /// The upper bound of that share, 95 % sure.
-    pub(super) fn failure_rate_bound(&self) -> f64 {
-        upper_bound(u64::from(self.n), u64::from(self.failures))
+    pub(super) fn bound(&self) -> f64 {
+        upper_bound(self.n.into(), self.failures.into())
     }
 }
 
