@@ -222,14 +222,14 @@ impl Engine {
         let (row, is_page) = (&queued.url, outcome.is_page());
         let skipped = match outcome {
             Outcome::Page(received, parsed) if parsed.extracted.robots.noindex => {
-                self.learn(row, Err(Yielded::Nothing), None)?;
+                self.learn(row, Err(Yielded::Nothing))?;
                 self.follow_unindexed(row, &received, &parsed)?
             }
             Outcome::Page(received, parsed) => {
                 let judgement = self.judge(&parsed.document)?;
                 let links = self.record_judged(queued, &received, &parsed, &judgement, exchange)?;
                 self.builder.found();
-                self.learn(row, Ok((&judgement, &parsed)), None)?;
+                self.learn(row, Ok((&judgement, &parsed)))?;
                 self.follow_links(row, &parsed, links, received.at)?;
                 return Ok(true);
             }
@@ -240,7 +240,7 @@ impl Engine {
             }
             Outcome::Skipped(skipped) => {
                 if skipped.is_no_page() {
-                    self.learn(row, Err(Yielded::Nothing), None)?;
+                    self.learn(row, Err(Yielded::Nothing))?;
                 } else if skipped.is_dead() {
                     self.learn_dead(row)?;
                 }

@@ -79,6 +79,7 @@ fn subject(key: u64, number: u64) -> Document {
             )
         },
         searched: Vec::new(),
+        read: Vec::new(),
         chars: 1,
         lang: None,
         at: Timestamp(0),
