@@ -28,7 +28,7 @@ fn unpacked(packed: &[u8], most: u64) -> io::Result<Vec<u8>> {
 const MAX_UNPACKED: u64 = 64 << 20;
 
 /// The name of the single value that has what is known of all sites together.
-const COMMON: &str = "learnt";
+const COMMON: &str = "learnt_of_all";
 
 fn known(packed: Option<Vec<u8>>) -> Result<Option<Vec<u8>>, StateError> {
     let known = packed.map(|packed| unpacked(&packed, MAX_UNPACKED)).transpose();
