@@ -1,6 +1,6 @@
 //! What is known of a site, in the form in which it is kept between runs and while the site is not in memory.
 
-use hashbrown::HashMap;
+use std::collections::HashMap;
 
 use super::{
     patterns::pattern_id,
@@ -8,25 +8,6 @@ use super::{
     site::{Candidate, Site},
     trial::Trial,
 };
-
-/// Tables as lists.
-pub(super) mod as_list {
-    use hashbrown::HashMap;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub(in crate::learn) fn serialize<T: Serialize, S: Serializer>(
-        table: &HashMap<u32, T>,
-        to: S,
-    ) -> Result<S::Ok, S::Error> {
-        to.collect_seq(table)
-    }
-
-    pub(in crate::learn) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<HashMap<u32, T>, D::Error> {
-        Ok(Vec::deserialize(from)?.into_iter().collect())
-    }
-}
 
 /// A rule with what became of it.
 #[derive(Clone, Debug, PartialEq, Eq)]

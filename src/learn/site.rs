@@ -13,15 +13,14 @@
 //!
 //! docs/learning.md has the reasons and what was measured.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
-use hashbrown::HashMap;
+use hashbrown::DefaultHashBuilder;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::{
     Page, Yielded,
-    known::as_list,
     numbers::{
         CANDIDATES, CLASSES, MANY_HOSTS, MANY_TRIALS, MANY_VALUES, MIN_PAIRS, MIN_TRIALS, PAGES,
         PATHS, PATTERNS, RECENT, URL_BYTES, WORDS,
@@ -155,10 +154,8 @@ pub(super) struct Site {
     gains: Ring<(), PATHS>,
     /// How many URLs have had each text.
     texts: Ring<u32, RECENT>,
-    #[serde(with = "as_list")]
-    pub(super) candidates: HashMap<u32, Candidate>,
-    #[serde(with = "as_list")]
-    pub(super) yields: HashMap<u32, PatternYield>,
+    pub(super) candidates: HashMap<u32, Candidate, DefaultHashBuilder>,
+    pub(super) yields: HashMap<u32, PatternYield, DefaultHashBuilder>,
     words: Words<WORDS>,
     /// The first hosts, by the hashes of their names.
     pub(super) hosts: Vec<(u16, Box<str>)>,
