@@ -93,28 +93,28 @@ fn what_is_learnt_is_kept_and_a_page_is_no_trial_twice() {
 }
 
 /// Observations of a site whose URLs have several hosts, words, ids, parameters and spellings; many of them repeat known texts.
-fn observe_at_random(learner: &mut Learner, random: &mut impl FnMut(u64) -> u64) -> Url {
+fn observe_at_random(learner: &mut Learner, random: &mut impl FnMut(u32) -> u32) -> Url {
     let host = ["", "www.", "m.", "h1.", "h2."][random(5) as usize];
     let page = random(60);
     let path = [
         format!("page-{page}"),
         format!("page-{page}/"),
         format!("{}/item-{page}.html", ["news", "shop"][page as usize % 2]),
-        format!("sid/{:016x}/page-{page}", random(40) * 0x0123_4567_89ab),
+        format!("sid/{:016x}/page-{page}", u64::from(random(40)) * 0x0123_4567_89ab),
         format!("view/{page}/index.html"),
     ];
     let path = &path[random(5) as usize];
     let query = [
         String::new(),
-        format!("?sid={:012x}", random(1 << 40)),
-        format!("?sort={}&sid={:012x}", random(3), random(1 << 40)),
+        format!("?sid={:012x}", random(1 << 30)),
+        format!("?sort={}&sid={:012x}", random(3), random(1 << 30)),
         format!("?a={}&b={}", random(2), random(2)),
         format!("?b={}&a={}", random(2), random(2)),
     ];
     let query = &query[random(5) as usize];
     let url = Url::parse(&format!("https://{host}{SITE}/{path}{query}")).unwrap();
     let from = Url::parse(&format!("https://{SITE}/page-{}", random(60))).unwrap();
-    let passages: Vec<u32> = (0..20).map(|it| (page * 20 + it + random(2)) as u32).collect();
+    let passages: Vec<u32> = (0..20).map(|it| page * 20 + it + random(2)).collect();
     let is_new = random(200) == 0;
     let yielded = match (is_new, learner.add_passages(&passages).are_many) {
         (true, true) => Yielded::New,
@@ -127,8 +127,8 @@ fn observe_at_random(learner: &mut Learner, random: &mut impl FnMut(u64) -> u64)
         kind => learner.judged(&Page {
             url: &url,
             site: SITE,
-            text: (kind > 1).then_some(text as u32),
-            hash: (text % 7) as u16,
+            text: (kind > 1).then_some(text),
+            hash: u16::try_from(text % 7).unwrap(),
             yielded: if kind > 1 { yielded } else { Yielded::RedirectToKnown },
             is_redirected: kind == 2,
             from: (kind > 3).then_some(&from),
@@ -143,9 +143,9 @@ fn a_learner_that_is_kept_and_restored_at_any_point_decides_as_one_that_ran_on()
     for seed in 1..=8_u64 {
         let new = || {
             let mut state = seed;
-            move |most: u64| {
+            move |most: u32| {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(seed);
-                (state >> 33) % most
+                u32::try_from((state >> 33) % u64::from(most)).unwrap()
             }
         };
         let (mut random, mut again, mut restarts) = (new(), new(), new());

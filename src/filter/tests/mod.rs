@@ -229,7 +229,9 @@ fn a_page_has_the_same_passages_whether_its_content_is_kept_or_not() {
         .map(|line| format!("line {line} has {} words of its own, and so on", line * 7))
         .collect();
     let mut outline = Outline::new("Lines");
-    lines.iter().for_each(|line| outline.line(Outline::PAGE, line, 0, true));
+    for line in &lines {
+        outline.line(Outline::PAGE, line, 0, true);
+    }
     let text = lines.join("\n");
     let [kept, left] = [true, false].map(|reads| {
         let documents = Documents::new(Recipe::default(), reads);
