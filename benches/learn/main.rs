@@ -1,10 +1,7 @@
-//! How much of what a crawl fetches was worth fetching.
+//! How much of what a crawl requests was worth it.
 //!
-//! `cargo bench --bench learn` serves worlds on loopback, crawls each with every policy for the links of duplicates, and prints what was
-//! fetched and found. `-- PART` runs one part; `--policy NAME`, `--flight N`, `--world WORDS`, `--max-pages N`, `--max-depth N`,
-//! `--pages DIRECTORY`, `--manifest FILE` (other static sites than those of `static_sites.toml`) and `--keep DIRECTORY` choose further.
-//! A run that is kept has `lost.txt`: the texts that it did not find. Worlds and seeds are fixed. `--seeds N` crawls each world with N of them, and prints the median and the worst: a small change of the order changes what is learnt first.
-//! In the part `variants` each seed is another world of each kind.
+//! `cargo bench --bench learn` asks the learner what a crawl's engine asks it, without HTTP, and prints one table: what was requested, and which texts were found of those
+//! that can be. `-- PART` runs one part, `--seeds N`, `--flight N` and `--world WORDS` choose further, and `--rows` prints each crawl.
 
 #![allow(
     clippy::format_collect,
@@ -12,163 +9,102 @@
     reason = "pages are composed of small parts, and read better so"
 )]
 
-mod behind_repeats;
-mod confluence;
-mod dedecms;
-mod discuz;
-mod dokuwiki;
-mod drupal;
-mod ecshop;
-mod false_traps;
-mod forge;
-mod forums;
-mod four_sites;
-mod gitlab;
-mod honest;
-mod joomla;
 mod junk;
-mod large;
-mod magento;
-mod more_false_traps;
-mod more_software;
-mod more_traps;
+#[path = "../../src/learn/mod.rs"]
+#[allow(dead_code, unused_imports, unreachable_pub, reason = "the bench asks what the engine asks")]
+mod learn;
+mod live;
 #[path = "../measure/numbers.rs"]
 mod numbers;
-mod path_info;
+mod page {
+    pub(crate) use pagesieve::page::site_of;
+}
+mod play;
 #[path = "../measure/process.rs"]
 mod process;
 mod prose;
-mod redmine;
-mod redmine_issues;
-mod redmine_versions;
-mod repositories;
-mod run;
-#[path = "../measure/serve.rs"]
-mod serve;
-mod shapes;
-mod smf;
-mod software;
-mod static_sites;
-mod table;
 mod target;
 #[path = "../measure/texts.rs"]
 #[allow(dead_code, reason = "each bench uses what it needs")]
 mod texts;
-mod trac;
-mod trac_browser;
-mod traps;
+mod trace;
 mod variants;
-mod vbulletin;
-mod wiki;
-mod woocommerce;
 mod world;
-mod xenforo;
 
-use std::{env, path::PathBuf, sync::Arc};
+use std::{env, path::PathBuf};
 
-use pagesieve::crawl::Links;
-
-use four_sites::FourSites;
-use junk::Junk;
+use live::Live;
+use play::{Settings, Source, play};
 use process::{Outcome, say};
-use run::{Settings, crawl};
-use table::{Row, Truth};
-use world::World;
+use trace::{Replay, Trace};
 
 /// As the program has it.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const POLICIES: [&str; 3] = ["skip", "follow", "learn"];
-const PARTS: [&str; 11] = [
-    "sites",
-    "junk",
-    "traps",
-    "more-traps",
-    "false-traps",
-    "shapes",
-    "large",
-    "variants",
-    "software",
-    "more-software",
-    "static",
-];
+/// The traces of the parts that are replayed.
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/learn/traces.zst");
+
+const PARTS: [&str; 5] = ["sites", "junk", "static", "software", "traps"];
+
+/// What is done with a source.
+type With<'a> = dyn FnMut(&mut dyn Source) -> Outcome<()> + 'a;
 
 /// What is to be run.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Choice {
     parts: Vec<String>,
-    policies: Vec<String>,
     flights: Vec<usize>,
-    /// Worlds whose names contain one of these.
-    worlds: Vec<String>,
-    max_pages: Option<u64>,
-    max_depth: Option<u32>,
-    /// How many seeds.
-    seeds: Option<u64>,
-    /// Where the pages of the static sites are.
-    pages: Option<PathBuf>,
-    /// Which static sites, if not those of the bench.
-    manifest: Option<PathBuf>,
-    keep: Option<PathBuf>,
+    world: String,
+    seeds: u64,
+    rows: bool,
+}
+
+/// What a crawl took, and what it found.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    flight: usize,
+    requests: usize,
+    pages: usize,
+    found: usize,
+    texts: usize,
 }
 
 fn main() -> Outcome<()> {
     let choice = Choice::read(env::args().skip(1))?;
+    say(
+        "| world | requests, 1 in flight | 8 in flight | most | pages, 1 | texts | lost, 1 | lost, 8 | wasted a text |\n|---|---|---|---|---|---|---|---|---|",
+    )?;
     for part in &choice.parts {
-        say(&format!("\n## {part}\n\n{}", table::head()))?;
-        match part.as_str() {
-            "sites" => {
-                let world = Arc::new(FourSites::load()?.plain());
-                let truths = choice.truths(&world)?;
-                choice.run(&|_| Ok(Arc::clone(&world)), &truths, 10_000)?;
-            }
-            "junk" => {
-                let truths = choice.truths(&Arc::new(FourSites::load()?.plain()))?;
-                for (name, junk) in Junk::kinds() {
-                    let world = |seed| Ok(Arc::new(junk.world(name, FourSites::load()?, seed)));
-                    choice.run(&world, &truths, 15_000)?;
-                }
-            }
-            "traps" => choice.run_all(traps::worlds(), 10_000)?,
-            "more-traps" => choice.run_all(more_traps::worlds(), 10_000)?,
-            "false-traps" => choice.run_all(false_traps::worlds(), 10_000)?,
-            "shapes" => choice.run_all(shapes::worlds().chain(behind_repeats::worlds()), 10_000)?,
-            "large" => choice.run_all(large::worlds(), 40_000)?,
-            "variants" => choice.run_variants()?,
-            "software" => choice.run_all(software::worlds(), 10_000)?,
-            "more-software" => choice.run_all(more_software::worlds(), 10_000)?,
-            "static" => choice.run_static()?,
-            other => return Err(format!("no part `{other}`: {}", PARTS.join(", ")).into()),
-        }
+        choice.run(part)?;
     }
     Ok(())
 }
 
+fn traces(part: &str) -> Outcome<Vec<Trace>> {
+    let file = env::var("TRACES").map_or_else(|_| PathBuf::from(FILE), PathBuf::from);
+    let all = trace::read(&file)?.into_iter().find(|it| it.0 == part);
+    Ok(all.map(|it| it.1).unwrap_or_default())
+}
+
 impl Choice {
-    fn read(arguments: impl Iterator<Item = String>) -> Outcome<Self> {
-        let (mut choice, mut arguments) = (Self::default(), arguments);
+    fn read(mut arguments: impl Iterator<Item = String>) -> Outcome<Self> {
+        let (parts, flights, world) = (Vec::new(), Vec::new(), String::new());
+        let mut choice = Self { parts, flights, world, seeds: 3, rows: false };
         while let Some(argument) = arguments.next() {
             let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
             match argument.as_str() {
                 "--bench" | "--test" => {}
-                "--policy" => choice.policies.push(value()?),
                 "--flight" => choice.flights.push(value()?.parse()?),
-                "--world" => choice.worlds.push(value()?),
-                "--seeds" => choice.seeds = Some(value()?.parse()?),
-                "--max-pages" => choice.max_pages = Some(value()?.parse()?),
-                "--max-depth" => choice.max_depth = Some(value()?.parse()?),
-                "--pages" => choice.pages = Some(value()?.into()),
-                "--manifest" => choice.manifest = Some(value()?.into()),
-                "--keep" => choice.keep = Some(value()?.into()),
-                part => choice.parts.push(part.to_owned()),
+                "--world" => choice.world = value()?,
+                "--seeds" => choice.seeds = value()?.parse()?,
+                "--rows" => choice.rows = true,
+                part if PARTS.contains(&part) => choice.parts.push(part.to_owned()),
+                other => return Err(format!("no part `{other}`: {}", PARTS.join(", ")).into()),
             }
         }
         if choice.parts.is_empty() {
             choice.parts = PARTS.map(str::to_owned).to_vec();
-        }
-        if choice.policies.is_empty() {
-            choice.policies = POLICIES.map(str::to_owned).to_vec();
         }
         if choice.flights.is_empty() {
             choice.flights = vec![1, 8];
@@ -176,93 +112,115 @@ impl Choice {
         Ok(choice)
     }
 
-    fn seeds(&self) -> std::ops::Range<u64> {
-        0..self.seeds.unwrap_or(1)
-    }
-
-    /// What is to be found with each seed.
-    fn truths(&self, world: &Arc<World>) -> Outcome<Vec<Truth>> {
-        self.seeds().map(|seed| Truth::of(world, seed)).collect()
-    }
-
-    /// Runs worlds whose pages have a text each.
-    fn run_all(&self, worlds: impl Iterator<Item = World>, max_pages: u64) -> Outcome<()> {
-        for world in worlds {
-            let truths: Vec<_> = self.seeds().map(|_| Truth::each(world.pages)).collect();
-            let world = Arc::new(world);
-            self.run(&|_| Ok(Arc::clone(&world)), &truths, max_pages)?;
-        }
-        Ok(())
-    }
-
-    /// Runs each variant once: a seed is another world.
-    fn run_variants(&self) -> Outcome<()> {
-        for world in variants::worlds(self.seeds()) {
-            let (truth, world) = (Truth::each(world.pages), Arc::new(world));
-            self.run(&|_| Ok(Arc::clone(&world)), &[truth], 10_000)?;
-        }
-        Ok(())
-    }
-
-    fn run_static(&self) -> Outcome<()> {
-        let Some(directory) = &self.pages else {
-            return say("left out: --pages names the folder of the sites in static_sites.toml");
-        };
-        for site in static_sites::manifest(self.manifest.as_deref())? {
-            let world = Arc::new(site.world(directory)?);
-            if self.wants(&world) {
-                self.run(&|_| Ok(Arc::clone(&world)), &self.truths(&world)?, 20_000)?;
+    fn run(&self, part: &str) -> Outcome<()> {
+        match part {
+            "junk" => {
+                let sites = traces("sites")?;
+                for place in 0..9 {
+                    let world =
+                        |seed| junk::worlds(&sites[0], seed).nth(place).expect("there are nine");
+                    let name = world(0).0;
+                    self.play(&name, sites[0].texts as usize, 20_000, &mut |seed, then| {
+                        then(&mut world(seed).1)
+                    })?;
+                }
+            }
+            "traps" => {
+                for kind in 0..variants::COUNT {
+                    self.play_traps(kind)?;
+                }
+            }
+            name => {
+                for trace in traces(name)? {
+                    let mut replay = Replay::of(&trace);
+                    self.play(&trace.name, trace.texts as usize, 20_000, &mut |_, then| {
+                        then(&mut replay)
+                    })?;
+                }
             }
         }
         Ok(())
     }
 
-    fn wants(&self, world: &World) -> bool {
-        self.worlds.is_empty() || self.worlds.iter().any(|name| world.name.contains(name.as_str()))
-    }
-
-    fn run(
-        &self,
-        world: &dyn Fn(u64) -> Outcome<Arc<World>>,
-        truths: &[Truth],
-        max_pages: u64,
-    ) -> Outcome<()> {
-        if !self.wants(&*world(0)?) {
+    /// Each seed is another variant.
+    fn play_traps(&self, kind: usize) -> Outcome<()> {
+        let name = variants::world(kind, 0).name;
+        let name = name.trim_end_matches(" 0");
+        if !name.contains(&self.world) {
             return Ok(());
         }
-        for policy in &self.policies {
-            // A policy that the library does not have is left out.
-            let Ok(links) = serde_json::from_value::<Links>(policy.as_str().into()) else {
-                continue;
-            };
+        let mut rows = Vec::new();
+        for seed in 0..self.seeds {
+            let world = variants::world(kind, seed);
             for &flight in &self.flights {
-                let mut rows = Vec::new();
-                for (seed, truth) in self.seeds().zip(truths) {
-                    let world = world(seed)?;
-                    let settings = Settings {
-                        links,
-                        flight,
-                        seed,
-                        max_pages: self.max_pages.unwrap_or(max_pages),
-                        max_depth: self.max_depth,
-                        keep: self.keep.as_ref().map(|directory| {
-                            let name = world.name.replace(' ', "-");
-                            directory.join(format!("{name}-{policy}-{flight}-{seed}"))
-                        }),
-                    };
-                    let crawled = crawl(&world, &settings)?;
-                    if let Some(run) = &settings.keep {
-                        truth.write_lost(&crawled, &run.join("lost.txt"))?;
-                    }
-                    let row = Row::of(&crawled, truth);
-                    say(&row.show(&world.name, policy, flight, seed))?;
-                    rows.push(row);
-                }
-                if rows.len() > 1 {
-                    say(&table::summary(&rows, policy, flight))?;
-                }
+                let mut live = Live::new(&world, true)?;
+                rows.push(self.row(&world.name, &mut live, flight, 0, world.pages, 3_000)?);
             }
         }
-        Ok(())
+        Self::show(name, &rows, true)
+    }
+
+    fn play(
+        &self,
+        name: &str,
+        texts: usize,
+        max_requests: usize,
+        source: &mut dyn FnMut(u64, &mut With<'_>) -> Outcome<()>,
+    ) -> Outcome<()> {
+        if !name.contains(&self.world) {
+            return Ok(());
+        }
+        let mut rows = Vec::new();
+        for seed in 0..self.seeds {
+            for &flight in &self.flights {
+                source(seed, &mut |source| {
+                    rows.push(self.row(name, source, flight, seed, texts, max_requests)?);
+                    Ok(())
+                })?;
+            }
+        }
+        Self::show(name, &rows, false)
+    }
+
+    fn row(
+        &self,
+        name: &str,
+        source: &mut dyn Source,
+        flight: usize,
+        seed: u64,
+        texts: usize,
+        max_requests: usize,
+    ) -> Outcome<Row> {
+        let played = play(source, Settings { flight, seed, max_requests, learns: true });
+        let (requests, pages, found) = (played.requests, played.pages, played.found.len());
+        if self.rows {
+            say(&format!("{name}\t{flight}\t{seed}\t{requests}\t{pages}\t{found}\t{texts}"))?;
+        }
+        Ok(Row { flight, requests, pages, found, texts })
+    }
+
+    /// One line of the table. Of a trap the requests beside the texts are shown.
+    fn show(name: &str, rows: &[Row], is_trap: bool) -> Outcome<()> {
+        let median = |flight: usize, of: &dyn Fn(&Row) -> usize| {
+            let mut all: Vec<usize> =
+                rows.iter().filter(|it| it.flight == flight).map(of).collect();
+            all.sort_unstable();
+            all.get(all.len() / 2).copied().unwrap_or_default()
+        };
+        let requests = |row: &Row| row.requests - if is_trap { row.found } else { 0 };
+        let lost = |row: &Row| row.texts.saturating_sub(row.found);
+        let most = rows.iter().map(requests).max().unwrap_or_default();
+        let texts = rows.iter().map(|it| it.texts).max().unwrap_or_default();
+        let waste = median(1, &|row| 100 * row.pages.saturating_sub(row.found) / row.found.max(1));
+        say(&format!(
+            "| {name} | {} | {} | {most} | {} | {texts} | {} | {} | {}.{:02} |",
+            median(1, &requests),
+            median(8, &requests),
+            median(1, &|row| row.pages),
+            median(1, &lost),
+            median(8, &lost),
+            waste / 100,
+            waste % 100,
+        ))
     }
 }

@@ -159,3 +159,7 @@ fn chinese(text: &str) -> impl Iterator<Item = String> {
         .collect();
     pairs.into_iter()
 }
+
+pub(crate) fn anchor(to: &str, name: &str) -> String {
+    format!("<a href=\"{}\">{name}</a>", to.replace('&', "&amp;"))
+}

@@ -5,7 +5,13 @@ use std::fmt;
 use bytes::Bytes;
 use pagesieve::crawl::scope::Reach;
 
-use crate::serve::Reply;
+/// What is answered to a request.
+#[derive(Clone, Debug)]
+pub(crate) enum Reply {
+    Page(Bytes),
+    Redirect(String),
+    Missing,
+}
 
 /// An answer, and the number of the page whose text it has, if it is one that is to be found.
 #[derive(Debug)]
@@ -22,11 +28,6 @@ impl Answer {
         Self { reply: Reply::Page(Bytes::from(html)), page: Some(page), more: 0 }
     }
 
-    /// The same with the texts of these next pages.
-    pub(crate) fn with_more(self, more: usize) -> Self {
-        Self { more, ..self }
-    }
-
     /// A page that nobody needs.
     pub(crate) fn junk(html: String) -> Self {
         Self { reply: Reply::Page(Bytes::from(html)), page: None, more: 0 }
@@ -34,11 +35,6 @@ impl Answer {
 
     pub(crate) fn redirect(to: String) -> Self {
         Self { reply: Reply::Redirect(to), page: None, more: 0 }
-    }
-
-    /// A file that is not a page.
-    pub(crate) fn file(content_type: &'static str) -> Self {
-        Self { reply: Reply::File(content_type), page: None, more: 0 }
     }
 
     pub(crate) fn missing() -> Self {

@@ -1,61 +1,116 @@
 //! Where what was learnt is kept: the learner does no I/O, so its site comes from the state before it is used, and goes back there.
+//!
+//! What it observed since all was kept last is in a log, so that a start after a kill goes on with exactly what was known at the last commit.
 
-use std::collections::HashSet;
+use serde::{Deserialize, Serialize};
 
 use crate::{
-    learn::{Known, Learner, LearntRule, Page, Yielded},
+    learn::{self, Learner, LearntRule, Page, Rule, Yielded},
     page::{DocId, NormalUrl},
-    state::{State, StateError, UrlRow, UrlState, is_of_another_run},
+    state::{State, StateError, UrlId, UrlRow, UrlState},
 };
 
-/// The last pages of earlier starts that a start remembers. Those that are not part of what was kept are learnt from again.
-const REPLAYED: u64 = 100_000;
+const UNREADABLE: StateError = StateError::Damaged("what was learnt of a site cannot be read");
 
-/// Reads what is kept of a site.
-fn read(state: &State, site: &str) -> Result<Option<Known>, StateError> {
-    let known = state.learnt(site)?;
-    let known = known.map(|json| serde_json::from_str(&json)).transpose();
-    known.map_err(|_| StateError::Damaged("what was learnt of a site cannot be read"))
+/// What was received for a URL, as the learner is told of it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Observation {
+    /// The numbers of the URL, and of the one where it was found first.
+    pub(super) url: i64,
+    pub(super) from: Option<i64>,
+    /// What it yielded; none if nothing is there.
+    pub(super) yielded: Option<Yielded>,
+    /// The number and a hash of the text that a page has or repeats, and its passages that no page before had.
+    pub(super) text: Option<(u32, u16, Vec<u32>)>,
+    /// A redirect led to it.
+    pub(super) is_redirected: bool,
+    /// It has a link to where its URL was found.
+    pub(super) links_back: bool,
 }
 
-/// What speaks for deferring a URL that is deferred, as of the last time that it was kept.
+impl Observation {
+    /// An observation of a URL, found there, that gave no text.
+    pub(super) fn new(url: &UrlRow, from: Option<&UrlRow>, yielded: Option<Yielded>) -> Self {
+        Self {
+            url: url.id.0,
+            from: from.map(|from| from.id.0),
+            yielded,
+            text: None,
+            is_redirected: url.hops > 0,
+            links_back: false,
+        }
+    }
+}
+
+/// Tells the learner of an observation.
+pub(super) fn teach(
+    learner: &mut Learner,
+    observation: &Observation,
+    url: &NormalUrl,
+    from: Option<&NormalUrl>,
+) {
+    let Observation { yielded, text, is_redirected, links_back, .. } = observation;
+    let Some(yielded) = *yielded else { return learner.dead(url.as_url(), url.site()) };
+    learner.judged(&Page {
+        url: url.as_url(),
+        site: url.site(),
+        text: text.as_ref().map(|it| it.0),
+        hash: text.as_ref().map_or(0, |it| it.1),
+        yielded,
+        is_redirected: *is_redirected,
+        from: from.map(NormalUrl::as_url),
+        links_back: *links_back,
+    });
+}
+
+/// What speaks for deferring a URL that is deferred, as of the last commit.
 pub(super) fn evidence(state: &State, row: &UrlRow) -> Result<Option<String>, StateError> {
-    let (UrlState::Skipped(reason), Some(why)) = (row.state, &row.detail) else { return Ok(None) };
-    let known = if reason.is_learnt() { read(state, row.url.site())? } else { None };
-    Ok(known.and_then(|known| known.evidence(why)))
+    match (row.state, &row.detail) {
+        (UrlState::Skipped(reason), Some(why)) if reason.is_learnt() => {
+            Ok(learnt(state, Some(row.url.site()))?.evidence(row.url.site(), why))
+        }
+        _ => Ok(None),
+    }
 }
 
-/// Brings the learner to where an earlier start of the run stopped. Nothing is written.
-pub(super) fn restore(state: &State, learner: &mut Learner) -> Result<(), StateError> {
+/// What a run has learnt, of one site or of all.
+fn learnt(state: &State, site: Option<&str>) -> Result<Learner, StateError> {
+    let imported: Option<Vec<Rule>> = state.json("rules")?;
+    let mut learner = Learner::unlimited(&imported.unwrap_or_default());
+    restore(state, &mut learner, site)?;
+    Ok(learner)
+}
+
+/// Brings the learner to where an earlier start of the run stopped, for one site or for all. Nothing is written unless the learner has too little memory.
+pub(super) fn restore(
+    state: &State,
+    learner: &mut Learner,
+    only: Option<&str>,
+) -> Result<(), StateError> {
     let sites = state.learnt_sites()?;
-    learner.set_kept(sites.iter().map(String::as_str));
-    if let Some(known) = read(state, "")? {
-        learner.restore("", known);
+    learner.set_kept(sites.iter().map(String::as_str).filter(|it| only.is_none_or(|of| of == *it)));
+    if let Some(common) = state.learnt_common()?
+        && !learner.restore_common(&common)
+    {
+        return Err(UNREADABLE);
     }
-    if let Some(sentences) = state.sentences()? {
-        learner.restore_sentences(&sentences);
+    if let Some(site) = only {
+        recall(state, learner, site)?;
     }
-    // A page that has changed is no trial: it was learnt from when it was judged first.
-    let (mut seen, mut others) = (HashSet::new(), HashSet::new());
-    for (name, id, text) in state.last_judged(REPLAYED)? {
-        if let Some(url) = NormalUrl::stored(&name)
-            && seen.insert(xxhash_rust::xxh3::xxh3_64(name.as_bytes()))
-        {
+    for packed in state.observations()? {
+        let observed: Vec<Observation> = postcard::from_bytes(&packed).map_err(|_| UNREADABLE)?;
+        for observation in observed {
+            let url = state.url(UrlId(observation.url))?.url;
+            if only.is_some_and(|site| site != url.site()) {
+                learner.skip();
+                continue;
+            }
+            let from = observation.from.map(|from| state.url(UrlId(from))).transpose()?;
             recall(state, learner, url.site())?;
-            let is_new = text.is_none_or(|of| is_of_another_run(of) && others.insert(of));
-            learner.judged(&Page {
-                url: url.as_url(),
-                site: url.site(),
-                document: Some(id),
-                text: Some(number_of(text.unwrap_or(id))),
-                hash: 0,
-                yielded: if is_new { Yielded::New } else { Yielded::KnownText },
-                is_redirected: false,
-                to: None,
-                from: None,
-                links_back: false,
-                equals: None,
-            });
+            if let Some((.., passages)) = &observation.text {
+                learner.add_passages(passages);
+            }
+            teach(learner, &observation, &url, from.as_ref().map(|from| &from.url));
         }
     }
     learner.take_sites_to_requeue();
@@ -66,33 +121,59 @@ pub(super) fn restore(state: &State, learner: &mut Learner) -> Result<(), StateE
 /// Makes sure that the learner has what is kept of a site.
 pub(super) fn recall(state: &State, learner: &mut Learner, site: &str) -> Result<(), StateError> {
     if learner.needs(site) {
-        if learner.has_evicted() {
-            keep(state, learner, false)?;
+        keep_evicted(state, learner)?;
+        if let Some(kept) = state.learnt(site)?
+            && !learner.restore(site, &kept)
+        {
+            return Err(UNREADABLE);
         }
-        learner.restore(site, read(state, site)?.unwrap_or_default());
     }
     Ok(())
 }
 
-/// Keeps what the learner does not have in memory any more, and what is due; or all.
-pub(super) fn keep(state: &State, learner: &mut Learner, all: bool) -> Result<(), StateError> {
-    let unsaved = learner.take_unsaved(all);
-    if let Some(sentences) = unsaved.sentences {
-        state.keep_sentences(&sentences)?;
+/// Keeps the sites that the learner does not have in memory any more.
+fn keep_evicted(state: &State, learner: &mut Learner) -> Result<(), StateError> {
+    let sites = learner.take_evicted();
+    sites.iter().try_for_each(|(site, known)| state.keep_learnt(site, known))
+}
+
+/// Keeps what was observed since the last commit; from time to time, or if `all`, all that was learnt instead.
+pub(super) fn keep(
+    state: &State,
+    learner: &mut Learner,
+    observed: &mut Vec<Observation>,
+    all: bool,
+) -> Result<(), StateError> {
+    if all || learner.is_due() {
+        let (sites, common) = learner.take_unsaved();
+        sites.iter().try_for_each(|(site, known)| state.keep_learnt(site, known))?;
+        state.keep_learnt_common(&common)?;
+        state.forget_observations()?;
+    } else {
+        keep_evicted(state, learner)?;
+        if !observed.is_empty() {
+            let packed = postcard::to_allocvec(&*observed).expect("memory takes all bytes");
+            state.add_observations(learner.observations(), &packed)?;
+        }
     }
-    for (site, known) in unsaved.sites {
-        let known = serde_json::to_string(&known).expect("numbers and names are JSON");
-        state.keep_learnt(&site, &known)?;
-    }
+    observed.clear();
     Ok(())
+}
+
+/// All rules of a run, in the order of their sites and parts.
+#[cfg(feature = "cli")]
+pub(super) fn rules_of(state: &State) -> Result<Vec<LearntRule>, StateError> {
+    rules(state, &learnt(state, None)?)
 }
 
 /// All rules, in the order of their sites and parts: of the sites that the learner has in memory, and of those that are kept.
 pub(super) fn rules(state: &State, learner: &Learner) -> Result<Vec<LearntRule>, StateError> {
     let mut rules = learner.rules();
     for site in state.learnt_sites()? {
-        if !learner.has(&site) {
-            rules.extend(read(state, &site)?.unwrap_or_default().rules(&site));
+        if !learner.has(&site)
+            && let Some(kept) = state.learnt(&site)?
+        {
+            rules.extend(learn::rules_of(&site, &kept).ok_or(UNREADABLE)?);
         }
     }
     rules.sort_by(|a, b| (&a.rule.site, &a.rule.part).cmp(&(&b.rule.site, &b.rule.part)));

@@ -22,7 +22,7 @@ use crate::{
     },
     fingerprint::{Digest, HashSeed, Recipe},
     index::{Index, Scan},
-    learn::{self, Learner, LearntRule},
+    learn::LearntRule,
     page::{DocId, NormalUrl, Timestamp, UrlOptions},
     report::{Broken, BrokenLink, Point},
     sink::{SkippedLine, VerdictName},
@@ -422,10 +422,7 @@ impl PastRun {
     /// If the state cannot be read.
     #[cfg(feature = "cli")]
     pub(crate) fn rules(&self) -> Result<Vec<LearntRule>, CrawlError> {
-        let imported: Option<Vec<learn::Rule>> = self.state.json("rules")?;
-        let mut learner = Learner::unlimited(&imported.unwrap_or_default());
-        learnt::restore(&self.state, &mut learner)?;
-        Ok(learnt::rules(&self.state, &learner)?)
+        Ok(learnt::rules_of(&self.state)?)
     }
 
     /// The text of a near duplicate that is not stored, if the run keeps it.

@@ -25,6 +25,8 @@ pub struct Document {
     pub(crate) sketch: Sketch,
     /// The keys by which pages with common passages are searched.
     pub(crate) searched: Vec<u64>,
+    /// A sample of the passages of its body text, in page order.
+    pub(crate) read: Vec<u32>,
     pub(crate) chars: u32,
     pub(crate) lang: Option<Lang>,
     pub(crate) at: Timestamp,
@@ -48,6 +50,13 @@ impl Document {
     #[must_use]
     pub fn searched_keys(&self) -> &[u64] {
         &self.searched
+    }
+
+    /// One in four passages of the body text of a page, as hashes in page order: five words in a row of one line, or a shorter line. Two pages sample the same
+    /// ones of what they share, so they say how much of a page was on others before, however it is arranged. None for a text.
+    #[must_use]
+    pub fn passages(&self) -> &[u32] {
+        &self.read
     }
 
     /// Fingerprint, length and language of its text.
@@ -211,6 +220,7 @@ impl Documents {
             key: Key::of(id),
             sketch: Sketch::of_text(sketch, None),
             searched: Vec::new(),
+            read: Vec::new(),
             chars,
             lang: None,
             at: Timestamp(0),
@@ -226,18 +236,24 @@ impl Documents {
         outline: Option<&Outline>,
     ) -> Document {
         let origin = origin.map(OriginKey::of);
+        let is_page = outline.is_some();
         let outline = outline.filter(|it| self.reads_content && !it.parents().is_empty());
-        let (sketch, searched) = if let Some(outline) = outline {
+        let (sketch, searched, read) = if let Some(outline) = outline {
             let (content, keys, text) = reader::read(outline, text, &self.fingerprinter);
             let text = Sketch::of_text(text, origin);
-            (Sketch { content: Some(content), keys: keys.stored, ..text }, keys.searched)
+            let sketch = Sketch { content: Some(content), keys: keys.stored, ..text };
+            (sketch, keys.searched, keys.read)
         } else {
-            let sketch = self.fingerprinter.sketch(text);
+            let (sketch, read) = if is_page {
+                reader::read_text(text, &self.fingerprinter)
+            } else {
+                (self.fingerprinter.sketch(text), Vec::new())
+            };
             let digest = sketch.digest.or_else(|| digest_without_words(text));
-            (Sketch::of_text(TextSketch { digest, ..sketch }, origin), Vec::new())
+            (Sketch::of_text(TextSketch { digest, ..sketch }, origin), Vec::new(), read)
         };
         let document = self.sketched(id, TextSketch::default(), chars(text));
-        Document { lang, at: Timestamp::now(), sketch, searched, ..document }
+        Document { lang, at: Timestamp::now(), sketch, searched, read, ..document }
     }
 }
 

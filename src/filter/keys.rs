@@ -20,6 +20,10 @@ use crate::page::DocId;
 const KEYS_STORED: usize = 12;
 /// The number of keys by which earlier pages are searched.
 const KEYS_SEARCHED: usize = 256;
+/// One in so many passages of the body text is among those that are read in order.
+const READ_ONE_IN: u64 = 4;
+/// So many of them are read of a page.
+const READ: usize = 1_024;
 /// Buckets that are allocated together.
 const BLOCK: usize = 512;
 /// Entries of a bucket.
@@ -44,6 +48,8 @@ pub(crate) struct Keys {
     pub(crate) stored: Vec<u64>,
     /// By these others are searched.
     pub(crate) searched: Vec<u64>,
+    /// A sample of the passages of each line of the body text.
+    pub(crate) read: Vec<u32>,
 }
 
 /// Collects the keys of a page from the hashes of its words: first those of the body text, then those of the prose around it.
@@ -57,23 +63,72 @@ pub(super) struct KeysBuilder {
     body: Vec<u64>,
     /// Those of the prose around it; some of them may be in the body text as well.
     others: BottomK<u64, { 2 * KEYS_STORED }>,
+    lines: LinePassages,
+}
+
+/// Samples the passages of the lines of a body text, in page order. No passage goes on to the next line, and a shorter line is one. So lines of other
+/// pages in another order have no passage of their own.
+#[derive(Clone, Debug, Default)]
+struct LinePassages {
+    line: usize,
+    /// The words of the line, and the key of the last of them, at most as many as a passage has.
+    words: usize,
+    key: u64,
+    sampled: Vec<u32>,
+}
+
+impl LinePassages {
+    /// Adds a word with the key of the passage that ends with it.
+    fn push(&mut self, line: usize, hash: u64, passage: u64) {
+        if line != self.line {
+            self.end();
+            self.line = line;
+        }
+        self.words += 1;
+        self.key = mixed(self.key, hash);
+        if self.words >= PASSAGE {
+            self.sample(passage);
+        }
+    }
+
+    /// The line ends here.
+    fn end(&mut self) {
+        if (1..PASSAGE).contains(&self.words) {
+            self.sample(self.key ^ (self.key >> 32));
+        }
+        (self.words, self.key) = (0, 0);
+    }
+
+    #[allow(clippy::cast_possible_truncation, reason = "a hash")]
+    fn sample(&mut self, key: u64) {
+        if (key >> 32).is_multiple_of(READ_ONE_IN) && self.sampled.len() < READ {
+            self.sampled.push((key >> 16) as u32);
+        }
+    }
+}
+
+/// A hash of words, and one more.
+fn mixed(key: u64, hash: u64) -> u64 {
+    (key.rotate_left(23) ^ hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 impl KeysBuilder {
-    pub(super) fn push(&mut self, hash: u64, is_body: bool) {
+    /// Adds a word; if it is one of the body text, with its line.
+    pub(super) fn push(&mut self, hash: u64, line: Option<usize>) {
         self.last.rotate_left(1);
         self.last[PASSAGE - 1] = hash;
         self.words += 1;
+        let key = self.last.iter().fold(0, |key, hash| mixed(key, *hash));
+        // The low bits of a product depend on the low bits only.
+        let key = key ^ (key >> 32);
+        if let Some(line) = line {
+            self.lines.push(line, hash, key);
+        }
         if self.words < PASSAGE {
             return;
         }
-        let key = self.last.iter().fold(0, |key: u64, hash| {
-            (key.rotate_left(23) ^ hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-        });
-        // The low bits of a product depend on the low bits only.
-        let key = key ^ (key >> 32);
         self.all.push(key);
-        if !is_body {
+        if line.is_none() {
             self.others.push(key);
         }
     }
@@ -81,6 +136,7 @@ impl KeysBuilder {
     /// The body text ends here: no passage goes on.
     pub(super) fn end_body(&mut self) {
         self.words = 0;
+        self.lines.end();
         self.body = self.all.smallest().iter().copied().take(KEYS_STORED).collect();
     }
 
@@ -89,7 +145,7 @@ impl KeysBuilder {
         let others = self.others.smallest().iter().filter(|key| !stored.contains(key));
         let mut others: Vec<u64> = others.copied().take(KEYS_STORED).collect();
         stored.append(&mut others);
-        Keys { stored, searched: self.all.smallest().to_vec() }
+        Keys { stored, searched: self.all.smallest().to_vec(), read: self.lines.sampled }
     }
 }
 
@@ -392,18 +448,18 @@ mod tests {
         ) {
             let mut builder = KeysBuilder::default();
             for word in &body {
-                builder.push(key(*word), true);
+                builder.push(key(*word), Some(0));
             }
             builder.end_body();
             for word in &around {
-                builder.push(key(*word), false);
+                builder.push(key(*word), None);
             }
-            let Keys { stored, searched } = builder.finish();
+            let Keys { stored, searched, .. } = builder.finish();
             let passages = |words: &[u64]| -> std::collections::BTreeSet<u64> {
                 let key_of = |passage: &[u64]| {
                     let mut one = KeysBuilder::default();
                     for word in passage {
-                        one.push(key(*word), true);
+                        one.push(key(*word), Some(0));
                     }
                     one.finish().searched[0]
                 };

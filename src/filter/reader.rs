@@ -45,6 +45,15 @@ pub(super) fn read(
     (content, keys, sketch)
 }
 
+/// The sketch of the body text of a page of which no content is kept, and a sample of its passages.
+pub(super) fn read_text(text: &str, fingerprinter: &Fingerprinter) -> (TextSketch, Vec<u32>) {
+    let mut keys = KeysBuilder::default();
+    let lines = text.split_inclusive(['\n', '\t']);
+    let sketch = fingerprinter.sketch_of_lines(lines, |line, _, hash| keys.push(hash, Some(line)));
+    keys.end_body();
+    (sketch, keys.finish().read)
+}
+
 /// The lines of each block that is kept of a page.
 #[cfg(feature = "cli")]
 pub(crate) fn lines_of_blocks(
@@ -110,7 +119,7 @@ impl<'a> Reader<'a> {
             self.end = self.blocks[self.current].lines.end;
         }
         let token = Token::of(class, hash);
-        self.keys.push(hash, true);
+        self.keys.push(hash, Some(line));
         self.last = self.last << 8 | u64::from(token.0);
         if self.room > 0 {
             let block = &mut self.blocks[self.current];
@@ -157,7 +166,7 @@ impl<'a> Reader<'a> {
             }
             let most = room.saturating_sub(BYTES_PER_BLOCK).min(hashes.len());
             for &(token, hash) in &hashes {
-                self.keys.push(hash, false);
+                self.keys.push(hash, None);
                 if self.tokens.len() < start + most {
                     block.add(&mut self.tokens, token, hash);
                 }

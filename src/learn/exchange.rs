@@ -48,7 +48,7 @@ pub(crate) fn to_json(rules: &[Rule]) -> (String, Vec<&Rule>) {
     for rule in rules {
         let (arg, processor, path) = match &rule.part {
             RulePart::Parameter(name) => (json!(name), QUERY_REMOVAL, ""),
-            RulePart::Segment { prefix, only: None } if !prefix.contains(SPECIAL) => {
+            RulePart::Segment(prefix) if !prefix.contains(SPECIAL) => {
                 (json!(prefix.matches('/').count()), SUBPATH_REMOVAL, prefix.as_str())
             }
             _ => {
@@ -146,7 +146,7 @@ fn rule(processor: &str, pattern: &str, arg: &Value) -> Result<Rule, &'static st
             if place.as_u64() != Some(prefix.matches('/').count() as u64) {
                 return Err("the path before the segment is not in its pattern");
             }
-            RulePart::Segment { prefix, only: None }
+            RulePart::Segment(prefix)
         }
         (QUERY_REMOVAL | SUBPATH_REMOVAL, _) => return Err("an argument has the wrong type"),
         _ => return Err("only queryRemoval and subpathRemoval can be used"),
@@ -164,7 +164,7 @@ mod tests {
     }
 
     fn segment(prefix: &str) -> RulePart {
-        RulePart::Segment { prefix: prefix.to_owned(), only: None }
+        RulePart::Segment(prefix.to_owned())
     }
 
     #[test]
@@ -178,11 +178,9 @@ mod tests {
             rule("example.org", segment("/docs/en")),
             rule("example.org", RulePart::Order),
             rule("example.org", RulePart::Index),
-            rule("example.org", RulePart::Last("amp".into())),
-            rule("example.org", RulePart::Tail(2)),
         ];
         let (json, others) = to_json(&rules);
-        assert_eq!(others, [&rules[5], &rules[6], &rules[7], &rules[8]]);
+        assert_eq!(others, [&rules[5], &rules[6]]);
         let read = from_json(&json).unwrap();
         assert_eq!((&read.rules[..], read.others.len()), (&rules[..5], 0));
         let entries: Value = serde_json::from_str(&json).unwrap();

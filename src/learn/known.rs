@@ -1,37 +1,13 @@
 //! What is known of a site, in the form in which it is kept between runs and while the site is not in memory.
-//!
-//! It has rules, trials and patterns, but not the classes of URLs: a site that comes back fetches one page of each class again.
 
 use std::collections::HashMap;
 
-use serde::{Deserialize, Serialize};
-
 use super::{
-    pattern_yield::PatternYield,
+    patterns::pattern_id,
     rule::Rule,
-    site::{Candidate, Site, pattern_id},
+    site::{Candidate, Site},
     trial::Trial,
 };
-use crate::page::DocId;
-
-/// Trials or pages from which on something is worth keeping.
-const MUCH: u32 = 20;
-/// Trials from which on a candidate of a site that is kept is kept too.
-const SOME: u32 = 4;
-
-/// What is known of a site.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub(crate) struct Known {
-    /// The last document that is part of it.
-    through: DocId,
-    hosts: Vec<u64>,
-    candidates: Vec<(u32, Candidate)>,
-    #[serde(rename = "gains")]
-    yields: Vec<(u32, PatternYield)>,
-    /// Of all sites together: the parameters by the hashes of their names.
-    parameters: Vec<(u64, Trial)>,
-}
 
 /// A rule with what became of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +22,7 @@ pub(crate) struct LearntRule {
 
 impl LearntRule {
     pub(super) fn of(site: &str, candidate: &Candidate) -> Option<Self> {
-        let part = (**candidate.part.as_ref()?).clone();
+        let part = candidate.part.as_deref()?.clone();
         let Trial { n, failures, accepted, .. } = candidate.trial;
         Some(Self {
             rule: Rule { site: site.to_owned(), part, trials: n, failures },
@@ -56,48 +32,26 @@ impl LearntRule {
     }
 }
 
-impl Known {
-    pub(super) fn of(site: &Site) -> Self {
-        let candidates = site.candidates.iter();
-        let candidates = candidates.filter(|(_, it)| it.part.is_some() || it.trial.n >= SOME);
-        let mut candidates: Vec<_> = candidates.map(|(number, it)| (*number, it.clone())).collect();
-        candidates.sort_by_key(|(number, _)| *number);
-        let yields = site.yields.iter().filter(|(_, pattern_yield)| pattern_yield.evidence() > 1);
-        let mut yields: Vec<_> =
-            yields.map(|(number, pattern_yield)| (*number, *pattern_yield)).collect();
-        yields.sort_by_key(|(number, _)| *number);
-        let (through, hosts) = (site.through, site.hosts.clone());
-        Self { through, hosts, candidates, yields, parameters: Vec::new() }
+impl Site {
+    /// The site in bytes.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        postcard::to_allocvec(self).expect("memory takes all bytes")
     }
 
-    pub(super) fn of_all(through: DocId, parameters: impl Iterator<Item = (u64, Trial)>) -> Self {
-        let mut parameters: Vec<_> = parameters.filter(|(_, it)| it.n >= SOME).collect();
-        parameters.sort_by_key(|(name, _)| *name);
-        Self { through, parameters, ..Self::default() }
-    }
-
-    pub(super) fn into_all(self) -> (DocId, impl Iterator<Item = (u64, Trial)>) {
-        (self.through, self.parameters.into_iter())
-    }
-
-    pub(super) fn into_site(self) -> Site {
-        let mut site = Site::default();
-        (site.through, site.hosts) = (self.through, self.hosts);
-        site.candidates = self.candidates.into_iter().collect();
-        site.yields = self.yields.into_iter().collect();
-        site
+    /// The site of these bytes, if they are one.
+    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        postcard::from_bytes(bytes).ok()
     }
 
     /// What speaks for deferring a URL, by the rule or the pattern that is named as the reason.
-    pub(crate) fn evidence(&self, why: &str) -> Option<String> {
+    pub(super) fn evidence(&self, why: &str) -> Option<String> {
         let of_pattern = |is_wide| {
             let number = pattern_id(why, is_wide);
-            self.yields.iter().find(|(known, _)| *known == number).map(|(_, it)| it.to_string())
+            self.yields.get(&number).map(ToString::to_string)
         };
         let is_it = |it: &&Candidate| it.part.as_ref().is_some_and(|part| part.reason() == why);
         let of_rule = || {
-            let Trial { n, failures, .. } =
-                self.candidates.iter().map(|it| &it.1).find(is_it)?.trial;
+            let Trial { n, failures, .. } = self.candidates.values().find(is_it)?.trial;
             Some(format!(
                 "{n} pages were compared with one that differs in this only; {failures} of them had another text"
             ))
@@ -105,25 +59,20 @@ impl Known {
         of_pattern(false).or_else(|| of_pattern(true)).or_else(of_rule)
     }
 
-    /// The rules among it, of this site.
-    pub(crate) fn rules(&self, site: &str) -> Vec<LearntRule> {
-        self.candidates.iter().filter_map(|(_, it)| LearntRule::of(site, it)).collect()
-    }
-}
-
-impl Site {
-    /// Whether more is known than a few pages teach again.
-    pub(super) fn is_worth_keeping(&self) -> bool {
-        self.candidates.values().any(|it| it.part.is_some() || it.trial.n >= MUCH)
-            || self.yields.values().any(|pattern_yield| pattern_yield.fetched >= MUCH)
+    /// Its rules, also those that were revoked.
+    pub(super) fn rules(&self, name: &str) -> impl Iterator<Item = LearntRule> {
+        self.candidates.values().filter_map(move |it| LearntRule::of(name, it))
     }
 
     /// Takes over the rules of the configuration, and drops those that it has no more.
     pub(super) fn import<'a>(&mut self, rules: impl Iterator<Item = &'a Rule>) {
         let numbers: HashMap<_, _> = rules.map(|rule| (rule.part.candidate_id(), rule)).collect();
+        let before = self.candidates.len();
         self.candidates.retain(|number, it| !it.is_imported || numbers.contains_key(number));
+        self.is_stale |= self.candidates.len() < before;
         for (number, Rule { part, trials, failures, .. }) in numbers {
-            self.candidates.entry(number).or_default().import(part, *trials, *failures);
+            let candidate = self.candidates.entry(number).or_default();
+            self.is_stale |= candidate.import(part, *trials, *failures);
         }
     }
 }

@@ -3,16 +3,16 @@
 //! Pure: does no I/O and has no clock. The engine reports every page that was judged, and asks before each request.
 //! docs/learning.md describes the method.
 
-mod classes;
 mod exchange;
 mod known;
-mod known_pages;
+mod numbers;
 mod parts;
+mod passages;
 mod pattern_yield;
+mod patterns;
+mod ring;
 mod rule;
-mod sentences;
 mod site;
-mod spans;
 mod trial;
 
 #[cfg(test)]
@@ -27,32 +27,18 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use crate::page::DocId;
 #[cfg(feature = "cli")]
 pub(crate) use exchange::{from_json, to_json};
-pub(crate) use known::{Known, LearntRule};
-use parts::{Parts, hash};
-use pattern_yield::{Chain, PatternKind, PatternYield};
+pub(crate) use known::LearntRule;
+use numbers::{FULL_RATE, MAX_BYTES, SAMPLE_ONE_IN, SAVED};
+use parts::Parts;
+pub(crate) use passages::NewPassages;
+use passages::Passages;
+use pattern_yield::PatternYield;
+use patterns::Pattern;
 use rule::EVERYWHERE;
-pub use rule::{Counterparts, Only, Rule, RulePart};
-use sentences::Sentences;
-pub(crate) use sentences::link_lines;
-use site::{Candidate, Pattern, Prediction, Site, Text};
-use trial::{CAREFUL, Repeats, Trial};
-
-/// Parameters that are counted for all sites.
-const PARAMETERS: usize = 1 << 14;
-/// What all sites together may take, in bytes.
-const MAX_BYTES: usize = 64 << 20;
-/// One in this many of the URLs that a rule defers is fetched all the same, up to [`FULL_RATE_SAMPLES`] of them, and then one in 64 times as many.
-const SAMPLE_ONE_IN: u64 = 50;
-const FULL_RATE_SAMPLES: u32 = 20;
-/// What is known of a site is saved after this many of its pages, and what is known of parameters and which sentences were seen after this many of all.
-const SAVED: u32 = 256;
-const SAVED_OF_ALL: u64 = 4_096;
-const SAVED_SENTENCES: u64 = 65_536;
-/// The name under which what is known of all sites together is saved.
-const ALL: &str = "";
+pub use rule::{Rule, RulePart};
+use site::{Prediction, Site, text_of};
 
 /// The `[learn]` table: what is known of sites before they are crawled.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -105,16 +91,14 @@ pub(crate) enum Placement {
 }
 
 /// What a request yielded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Yielded {
-    /// A new text, much of it in sentences not seen before.
+    /// A new text, much of it in passages not seen before.
     New,
-    /// A new text whose sentences were seen before.
-    KnownSentences,
+    /// A new text whose passages were seen before.
+    KnownPassages,
     /// A text that was known.
     KnownText,
-    /// The same, and exactly that of a page whose URL differs in one parameter only: the learner finds that.
-    EqualText,
     /// No text: it is no page, or one that asks not to be indexed.
     Nothing,
     /// No text: a redirect that leads nowhere new.
@@ -125,12 +109,7 @@ pub(crate) enum Yielded {
 
 impl Yielded {
     fn is_new_text(self) -> bool {
-        matches!(self, Self::New | Self::KnownSentences)
-    }
-
-    /// A known text that is exactly that of a page whose URL differs in one parameter only, if it is.
-    fn exactly(self, is_equal: bool) -> Self {
-        if is_equal && self == Self::KnownText { Self::EqualText } else { self }
+        matches!(self, Self::New | Self::KnownPassages)
     }
 }
 
@@ -141,31 +120,18 @@ pub(crate) struct Page<'a> {
     pub(crate) url: &'a Url,
     /// The site of its host.
     pub(crate) site: &'a str,
-    /// Its document, if it has a text.
-    pub(crate) document: Option<DocId>,
     /// The number of the text that it has or repeats; none if it has no text, as a redirect.
     pub(crate) text: Option<u32>,
-    /// A hash of its text, as [`Learner::has_new_sentences`] returns it; 0 if it is not known any more.
+    /// A hash of its text; 0 if it is not known any more.
     pub(crate) hash: u16,
     /// What it yielded.
     pub(crate) yielded: Yielded,
     /// A redirect led to it.
     pub(crate) is_redirected: bool,
-    /// Where it redirects.
-    pub(crate) to: Option<&'a Url>,
     /// Where its URL was found first.
     pub(crate) from: Option<&'a Url>,
     /// Whether it has a link to there.
     pub(crate) links_back: bool,
-    /// The first page that has exactly its text, if its URL has parameters.
-    pub(crate) equals: Option<&'a Url>,
-}
-
-impl Page<'_> {
-    /// Whether the first page that has exactly its text has the same URL but for a parameter.
-    fn differs_in_a_parameter(&self, parts: &Parts<'_>) -> bool {
-        self.equals.is_some_and(|of| parts.differ_in_a_parameter(&Parts::of(of)))
-    }
 }
 
 /// What a deferred or queued URL is expected to have.
@@ -177,18 +143,12 @@ pub(crate) struct Estimate {
     pub(crate) new: f64,
     /// The same, at most (95 % sure).
     pub(crate) new_at_most: f64,
-    /// How likely it has a text that the filter would keep, but whose sentences are known.
+    /// How likely it has a text that the filter would keep, but whose passages are known.
     pub(crate) rearranged: f64,
 }
 
-/// What is to be kept outside.
-#[derive(Debug)]
-pub(crate) struct Unsaved {
-    /// What is known of sites.
-    pub(crate) sites: Vec<(Box<str>, Known)>,
-    /// The sentences that were seen, if it is time to keep them.
-    pub(crate) sentences: Option<Vec<u8>>,
-}
+/// A site and what is to be kept of it.
+pub(crate) type Kept = (Box<str>, Vec<u8>);
 
 /// What was learnt of all sites.
 #[derive(Debug)]
@@ -202,22 +162,14 @@ pub(crate) struct Learner {
     /// Hashes of the sites of which something is kept outside.
     kept: HashSet<u64>,
     /// What was known of sites that were forgotten, to be kept outside.
-    evicted: Vec<(Box<str>, Known)>,
-    /// Sites to be saved.
-    unsaved: HashSet<Box<str>>,
+    evicted: Vec<Kept>,
     /// The rules that were accepted or revoked.
     changed_rules: Vec<LearntRule>,
-    /// Up to which document the trials of parameters on all sites were restored, and are saved.
-    through: DocId,
-    saved: DocId,
-    /// The same of the sentences.
-    saved_sentences: DocId,
-    /// The last document.
-    last: DocId,
-    sentences: Sentences,
+    /// How many observations there were, and when all was kept last.
+    observations: u64,
+    saved: u64,
+    passages: Passages,
     clock: u64,
-    /// How often a parameter made no difference, on all sites.
-    parameters: HashMap<u64, Trial>,
     /// Sites of which more is wanted than before.
     changed: HashSet<Box<str>>,
 }
@@ -236,29 +188,23 @@ impl Learner {
             imported,
             kept: HashSet::new(),
             evicted: Vec::new(),
-            unsaved: HashSet::new(),
             changed_rules: Vec::new(),
-            through: DocId(0),
-            saved: DocId(0),
-            saved_sentences: DocId(0),
-            last: DocId(0),
-            sentences: Sentences::default(),
+            observations: 0,
+            saved: 0,
+            passages: Passages::default(),
             clock: 0,
-            parameters: HashMap::new(),
             changed: HashSet::new(),
         }
     }
 
     /// The same without a limit of memory.
-    #[cfg(feature = "cli")]
     pub(crate) fn unlimited(imported: &[Rule]) -> Self {
         Self { memory: usize::MAX, ..Self::new(imported) }
     }
 
-    /// Whether much of a text is in sentences that no text before it had, and a hash of the text. Remembers them. Lines of `links` are text of
-    /// links only, and never new.
-    pub(crate) fn has_new_sentences(&mut self, text: &str, links: &HashSet<u64>) -> (bool, u16) {
-        self.sentences.are_new_in(text, links)
+    /// Remembers the passages of a page, those of [`Document::passages`](crate::filter::Document::passages). To give the new ones instead of all leads to the same.
+    pub(crate) fn add_passages(&mut self, passages: &[u32]) -> NewPassages {
+        self.passages.add(passages)
     }
 
     fn site(&mut self, name: &str) -> &mut Site {
@@ -295,130 +241,55 @@ impl Learner {
             }
             let Some(site) = self.sites.remove(&name) else { continue };
             self.size -= site.counted;
-            self.unsaved.remove(&name);
-            if site.is_worth_keeping() && site.unsaved > 0 {
+            if site.is_unsaved {
                 self.kept.insert(hash_of(&name));
-                self.evicted.push((name, Known::of(&site)));
+                self.evicted.push((name, site.to_bytes()));
             }
         }
     }
 
-    /// A page was judged, or something else was received for its URL. A page that is part of what was restored is no trial again: only its
-    /// URL is remembered.
+    /// The site of the next observation, unless that is part of what is known of it.
+    fn observe(&mut self, name: &str) -> Option<&mut Site> {
+        self.observations += 1;
+        let number = self.observations;
+        let site = self.site(name);
+        (site.through < number).then(|| {
+            (site.through, site.is_unsaved) = (number, true);
+            site
+        })
+    }
+
+    /// A page was judged, or something else was received for its URL.
     pub(crate) fn judged(&mut self, page: &Page<'_>) {
-        let site = self.site(page.site);
-        site.is_replay = page.document.is_some_and(|it| it <= site.through);
-        if site.is_replay {
-            let text = Text { group: page.text.unwrap_or_default().max(1), hash: page.hash };
-            let parts = Parts::of(page.url);
-            site.judged(&parts, text, page.yielded.is_new_text(), None);
-            site.remember_path(&parts);
-        } else {
-            self.learn(page);
+        let Some(site) = self.observe(page.site) else { return };
+        let (parts, from) = (Parts::of(page.url), page.from.map(Parts::of));
+        let text = page.text.map(|text| text_of(text, page.hash));
+        // What a candidate expects to repeat another page is for its test to judge.
+        let is_expected = site.expects_repeat(&parts);
+        let mut changed =
+            text.is_some_and(|text| site.judged(&parts, text, page.yielded.is_new_text()));
+        changed |= site.count(page, &parts, from.as_ref(), is_expected);
+        let numbers = std::mem::take(&mut site.changed_rules);
+        let rules = numbers.iter().filter_map(|number| site.candidates.get(number));
+        let rules: Vec<_> = rules.filter_map(|it| LearntRule::of(page.site, it)).collect();
+        self.changed_rules.extend(rules);
+        if changed {
+            self.changed.insert(page.site.into());
         }
         self.count(page.site);
     }
 
+    /// The next observation is left out.
+    pub(crate) fn skip(&mut self) {
+        self.observations += 1;
+    }
+
     /// Nothing is at a URL.
     pub(crate) fn dead(&mut self, url: &Url, name: &str) {
-        let site = self.site(name);
-        let patterns = site.patterns(&Parts::of(url));
-        let own = patterns.iter().take(1);
-        for pattern in own.chain(patterns.iter().filter(|it| it.kind == PatternKind::Ending)) {
-            site.yields.entry(pattern.number).or_default().record_dead();
+        if let Some(site) = self.observe(name) {
+            site.dead(&Parts::of(url));
+            self.count(name);
         }
-        self.count(name);
-    }
-
-    /// Remembers what is to be reported or saved of a site.
-    fn note(&mut self, page: &Page<'_>) {
-        let Some(site) = self.sites.get_mut(page.site) else { return };
-        let changed_rules = std::mem::take(&mut site.changed_rules);
-        site.unsaved += 1;
-        if let Some(document) = page.document {
-            site.through = site.through.max(document);
-            self.last = self.last.max(document);
-        }
-        if !changed_rules.is_empty() || site.unsaved >= SAVED {
-            self.unsaved.insert(page.site.into());
-        }
-        let changed_rules = changed_rules.iter().filter_map(|number| site.candidates.get(number));
-        self.changed_rules.extend(changed_rules.filter_map(|it| LearntRule::of(page.site, it)));
-    }
-
-    fn learn(&mut self, page: &Page<'_>) {
-        let is_gain = page.yielded == Yielded::New;
-        let (parts, from) = (Parts::of(page.url), page.from.map(Parts::of));
-        let elsewhere = self.parameters_of_other_sites(&parts);
-        let is_counted = page.document.is_some_and(|it| it <= self.through);
-        let site = self.site(page.site);
-        site.elsewhere = elsewhere;
-        let has_new_text = page.yielded.is_new_text();
-        let patterns = site.patterns(&parts);
-        site.remember_path(&parts);
-        let mut changed = site.try_rules(page, &parts);
-        let yielded =
-            page.yielded.exactly(site.repeats_exactly || page.differs_in_a_parameter(&parts));
-        let of_referrer = from.as_ref().map(|from| site.patterns(from)).unwrap_or_default();
-        let is_own = |number: u32| of_referrer.iter().any(|it| it.number == number);
-        let (chain, is_outside) = site.chain_to(page, from.as_ref());
-        let mut longest = 0;
-        for Pattern { number, kind, .. } in &patterns {
-            let chain = if !is_outside && is_own(*number) {
-                chain
-            } else {
-                Chain { links: 0, from_known: false, ..chain }
-            };
-            longest = longest.max(chain.links);
-            if kind.is_wide() && *kind != PatternKind::Path && !has_new_text {
-                continue;
-            }
-            if yielded != Yielded::RedirectUndecided {
-                let yielded = (yielded, page.text.unwrap_or_default());
-                changed |= site.count_yield(&parts, (*number, *kind), yielded, chain);
-            }
-        }
-        site.set_chain(&parts, longest, !is_gain);
-        match &from {
-            Some(from) if is_gain => changed |= site.earn_pages(from),
-            _ => site.spend_page(&parts),
-        }
-        let before = of_referrer.first().map(|it| it.number);
-        site.count_redirects(page, patterns.first().map_or(0, |it| it.number), before);
-        for Pattern { number, .. } in of_referrer {
-            if patterns.iter().any(|it| it.number == number) {
-                continue;
-            }
-            let pattern_yield = site.yields.entry(number).or_default();
-            if is_gain {
-                changed |= pattern_yield.record_new_text_elsewhere();
-            } else if page.is_redirected {
-                pattern_yield.record_redirect_to_known();
-            }
-        }
-        let tried = std::mem::take(&mut site.tried);
-        if !is_counted {
-            self.try_parameters(tried);
-        }
-        if changed {
-            self.changed.insert(page.site.into());
-        }
-        self.note(page);
-    }
-
-    /// Counts trials of parameters for all sites.
-    fn try_parameters(&mut self, tried: Vec<(u64, Repeats)>) {
-        for (name, repeats) in tried {
-            if self.parameters.len() < PARAMETERS || self.parameters.contains_key(&name) {
-                self.parameters.entry(name).or_default().add(CAREFUL, repeats);
-            }
-        }
-    }
-
-    /// The parameters of a URL that make no difference on other sites.
-    fn parameters_of_other_sites(&self, parts: &Parts<'_>) -> Vec<u64> {
-        let names = parts.parameters().map(|part| hash(part.name, 0));
-        names.filter(|name| self.parameters.get(name).is_some_and(|it| it.accepted)).collect()
     }
 
     /// What to do with a URL that is known and not fetched.
@@ -428,51 +299,32 @@ impl Learner {
         let chance = xxh3_64_with_seed(url.as_str().as_bytes(), 12);
         let parts = Parts::of(url);
         let prediction = known.predict(&parts);
-        if let Prediction::Repeats(rule) = prediction {
-            let candidate = &known.candidates[&rule];
-            let sampled = if candidate.trial.since > FULL_RATE_SAMPLES {
-                SAMPLE_ONE_IN * 64
-            } else {
-                SAMPLE_ONE_IN
-            };
-            if !chance.is_multiple_of(sampled) {
+        if let Prediction::Repeats(rule) = prediction
+            && let Some(candidate) = known.candidates.get(&rule)
+        {
+            let is_known = candidate.trial.since > FULL_RATE;
+            let interval = if is_known { SAMPLE_ONE_IN * 64 } else { SAMPLE_ONE_IN };
+            if !chance.is_multiple_of(interval) {
                 let reason = candidate.part.as_ref().map(|it| it.reason()).unwrap_or_default();
                 return Placement::Deferred(DeferReason::Rule, reason);
             }
         }
-        let (mut late, mut is_known, mut is_open) = (None, false, false);
-        let is_page = known.is_page_of_list(&parts);
-        for Pattern { number, text, kind } in known.patterns(&parts) {
-            let Some(pattern_yield) = known.yields.get(&number) else { continue };
-            is_open |= kind == PatternKind::Exact && known.is_in_open_branch(&parts, number);
-            let sample_interval =
-                if is_open && matches!(kind, PatternKind::Exact | PatternKind::Broad) {
-                    pattern_yield.self_link_interval(kind)
-                } else if is_page && kind.is_of_views() {
-                    1
-                } else {
-                    pattern_yield.sample_interval(kind)
-                };
-            if sample_interval > 1
-                && !(chance / SAMPLE_ONE_IN).is_multiple_of(u64::from(sample_interval))
-            {
+        let mut late = None;
+        for Pattern { number, text, level } in known.patterns(&parts) {
+            let Some(of_pattern) = known.yields.get(&number) else { continue };
+            let interval = of_pattern.sample_interval(level);
+            if interval > 1 && !(chance / SAMPLE_ONE_IN).is_multiple_of(u64::from(interval)) {
                 return Placement::Deferred(DeferReason::LowYield, text);
             }
-            if late.is_none() && !is_known && known.is_late(&parts, pattern_yield, kind) {
+            if late.is_none() && of_pattern.is_late(level) {
                 late = Some(number);
             }
-            // A wider pattern only counts as long as nothing is known of the URL's own.
-            is_known |= kind == PatternKind::Exact;
         }
         match prediction {
-            Prediction::Perhaps(special, general) => {
-                if let Some(new) = known.candidate(special).filter(|it| it.is_new()) {
-                    new.general = general;
-                }
-                Placement::Late(special)
+            Prediction::Repeats(candidate) => Placement::Late(candidate),
+            Prediction::Perhaps(_) | Prediction::Open => {
+                late.map_or(Placement::Now, Placement::Late)
             }
-            Prediction::Repeats(rule) => Placement::Late(rule),
-            Prediction::Open => late.map_or(Placement::Now, Placement::Late),
         }
     }
 
@@ -484,22 +336,18 @@ impl Learner {
         Reduced { number: (key >> 32) as u32, is_by_rule }
     }
 
-    /// Whether a URL is a further one of a known path: it shows a choice of other pages, or the same.
-    pub(crate) fn is_view(&self, url: &Url, site: &str) -> bool {
-        self.sites.get(site).is_some_and(|site| site.is_view(url))
-    }
-
     /// The group of a URL that is fetched late because only a duplicate has the link.
-    pub(crate) fn group(&mut self, url: &Url, site: &str) -> u32 {
-        self.site(site).patterns(&Parts::of(url)).first().map_or(0, |pattern| pattern.number)
+    pub(crate) fn group(&self, url: &Url, site: &str) -> u32 {
+        let of = |site: &Site| site.patterns(&Parts::of(url)).first().map(|it| it.number);
+        self.sites.get(site).map_or_else(|| of(&Site::default()), of).unwrap_or(0)
     }
 
-    /// How likely the next page of a group has a new text; less for a pattern that has fed many pages to itself.
+    /// How likely the next page of a group has a new text.
     pub(crate) fn estimated_yield(&self, site: &str, group: u32) -> f32 {
         let Some(site) = self.sites.get(site) else { return 1.0 };
         // Where a rule is wrong, a page that it would defer is a new text.
         let of_candidate = site.failure_rate(group);
-        let of_pattern = || site.yields.get(&group).map(PatternYield::priority);
+        let of_pattern = || site.yields.get(&group).map(PatternYield::estimate);
         of_candidate.or_else(of_pattern).unwrap_or(0.5)
     }
 
@@ -510,9 +358,12 @@ impl Learner {
 
     /// The rules of the sites in memory, also those that were revoked.
     pub(crate) fn rules(&self) -> Vec<LearntRule> {
-        let all = self.sites.iter();
-        let all = all.flat_map(|(name, site)| site.candidates.values().map(move |it| (name, it)));
-        all.filter_map(|(name, candidate)| LearntRule::of(name, candidate)).collect()
+        self.sites.iter().flat_map(|(name, site)| site.rules(name)).collect()
+    }
+
+    /// What speaks for deferring a URL of a site, by the rule or the pattern that is named as the reason.
+    pub(crate) fn evidence(&self, site: &str, why: &str) -> Option<String> {
+        self.sites.get(site)?.evidence(why)
     }
 
     /// The rules that were accepted or revoked since this was called last.
@@ -535,56 +386,52 @@ impl Learner {
         self.kept.extend(sites.into_iter().map(hash_of));
     }
 
-    /// Takes back what was kept of a site, or of all together.
-    pub(crate) fn restore(&mut self, name: &str, known: Known) {
-        if name == ALL {
-            let (through, parameters) = known.into_all();
-            self.parameters = parameters.collect();
-            (self.through, self.saved) = (through, through);
-            return;
-        }
-        let mut site = known.into_site();
+    /// Takes back what was kept of a site. Returns whether it could be read.
+    pub(crate) fn restore(&mut self, name: &str, kept: &[u8]) -> bool {
+        let Some(mut site) = Site::from_bytes(kept) else { return false };
         site.import(self.imported(name));
         site.used = self.clock;
         if let Some(before) = self.sites.insert(name.into(), site) {
             self.size -= before.counted;
         }
         self.count(name);
+        true
     }
 
-    /// Takes back the sentences that were kept.
-    pub(crate) fn restore_sentences(&mut self, kept: &[u8]) {
-        self.sentences = Sentences::from_bytes(kept);
+    /// Takes back what was kept of all sites together. Returns whether it could be read.
+    pub(crate) fn restore_common(&mut self, kept: &[u8]) -> bool {
+        let read: Option<(u64, Passages)> = postcard::from_bytes(kept).ok();
+        let Some((observations, passages)) = read else { return false };
+        (self.observations, self.saved) = (observations, observations);
+        passages.checked().map(|it| self.passages = it).is_some()
     }
 
-    /// What is to be kept now: of sites that were forgotten, of those whose rules have changed, and of those of which much was learnt since
-    /// it was kept last; or of all.
-    pub(crate) fn take_unsaved(&mut self, all: bool) -> Unsaved {
-        let mut sites = std::mem::take(&mut self.evicted);
-        let mut names: Vec<_> = std::mem::take(&mut self.unsaved).into_iter().collect();
-        if all {
-            names.extend(self.sites.iter().filter(|it| it.1.unsaved > 0).map(|it| it.0.clone()));
-            names.dedup();
+    /// Whether so much was observed since all was kept last that it is to be kept again.
+    pub(crate) fn is_due(&self) -> bool {
+        self.observations - self.saved >= SAVED
+    }
+
+    /// How many observations there were.
+    pub(crate) fn observations(&self) -> u64 {
+        self.observations
+    }
+
+    /// The sites that were forgotten, to be kept.
+    pub(crate) fn take_evicted(&mut self) -> Vec<Kept> {
+        std::mem::take(&mut self.evicted)
+    }
+
+    /// All that is not kept: of sites, and of all together. Observations before need not be repeated to it after that.
+    pub(crate) fn take_unsaved(&mut self) -> (Vec<Kept>, Vec<u8>) {
+        let mut sites = self.take_evicted();
+        for (name, site) in self.sites.iter_mut().filter(|it| it.1.is_unsaved) {
+            site.is_unsaved = false;
+            self.kept.insert(hash_of(name));
+            sites.push((name.clone(), site.to_bytes()));
         }
-        for name in names {
-            let Some(site) = self.sites.get_mut(&name) else { continue };
-            if std::mem::take(&mut site.unsaved) > 0 && site.is_worth_keeping() {
-                self.kept.insert(hash_of(&name));
-                sites.push((name, Known::of(site)));
-            }
-        }
-        let last = self.last;
-        let is_due = |saved: DocId, most| last > saved && (all || last.0 - saved.0 >= most);
-        if is_due(self.saved, SAVED_OF_ALL) && !self.parameters.is_empty() {
-            let parameters = self.parameters.iter().map(|(name, trial)| (*name, *trial));
-            sites.push((ALL.into(), Known::of_all(last, parameters)));
-            self.saved = last;
-        }
-        let sentences = is_due(self.saved_sentences, SAVED_SENTENCES).then(|| {
-            self.saved_sentences = last;
-            self.sentences.to_bytes()
-        });
-        Unsaved { sites, sentences }
+        self.saved = self.observations;
+        let common = postcard::to_allocvec(&(self.observations, &self.passages));
+        (sites, common.expect("memory takes all bytes"))
     }
 
     /// Whether sites were forgotten, and what was known of them is to be kept.
@@ -594,32 +441,38 @@ impl Learner {
 
     /// What a deferred or a queued URL is expected to have.
     pub(crate) fn estimate(&mut self, url: &Url, site: &str, is_deferred: bool) -> Estimate {
-        let site = self.site(site);
+        let site = &*self.site(site);
         let parts = Parts::of(url);
         let patterns = site.patterns(&parts);
         let pattern = patterns.first().map(|it| it.text.clone()).unwrap_or_default();
         let candidate = match site.predict(&parts) {
             Prediction::Repeats(rule) => site.candidates.get(&rule),
-            Prediction::Perhaps(candidate, _) if !is_deferred => site.candidates.get(&candidate),
-            Prediction::Perhaps(..) | Prediction::Open => None,
+            Prediction::Perhaps(candidate) if !is_deferred => site.candidates.get(&candidate),
+            Prediction::Perhaps(_) | Prediction::Open => None,
         };
-        if let Some(Candidate { trial, .. }) = candidate {
-            let (new, new_at_most) = (trial.failure_rate().into(), trial.failure_rate_bound());
+        if let Some(candidate) = candidate {
+            let (new, new_at_most) =
+                (candidate.trial.failure_rate().into(), candidate.trial.bound());
             return Estimate { pattern, new, new_at_most, rearranged: 0.0 };
         }
         let mut yields =
-            patterns.iter().filter_map(|it| Some((it.kind, site.yields.get(&it.number)?)));
+            patterns.iter().filter_map(|it| Some((it.level, site.yields.get(&it.number)?)));
         // Wider patterns do not count pages that repeat others.
         let rearranged = yields.clone().next().map_or(0.0, |(_, it)| it.rearranged());
         let by = if is_deferred {
-            yields.max_by_key(|(kind, it)| it.sample_interval(*kind))
+            yields.max_by_key(|(level, it)| it.sample_interval(*level))
         } else {
             yields.next()
         };
         let new = by.map_or(0.5, |(_, it)| f64::from(it.estimate()));
-        let bound = by.map_or(1.0, |(_, it)| it.estimate_bound(is_deferred));
+        let bound = by.map_or(1.0, |(_, it)| it.bound(is_deferred));
         Estimate { pattern, new, new_at_most: bound.max(new), rearranged }
     }
+}
+
+/// The rules of a site as it was kept, also those that were revoked; none if it cannot be read.
+pub(crate) fn rules_of(site: &str, kept: &[u8]) -> Option<Vec<LearntRule>> {
+    Some(Site::from_bytes(kept)?.rules(site).collect())
 }
 
 fn hash_of(site: &str) -> u64 {

@@ -161,7 +161,7 @@ pub struct DeferredUrls {
     pub new: f64,
     /// At most this many, 95 % sure.
     pub new_at_most: f64,
-    /// How many more are estimated to have a text that is new as a whole, but has only sentences of known pages, as teasers in another order.
+    /// How many more are estimated to have a text that is new as a whole, but has only passages of known pages, as teasers in another order.
     #[serde(default)]
     pub rearranged: f64,
 }

@@ -103,7 +103,7 @@ pub enum Warning {
         new: u64,
         /// At most this many, 95 % sure.
         new_at_most: u64,
-        /// How many more are estimated to have known sentences in another order.
+        /// How many more are estimated to have known passages in another order.
         #[serde(default)]
         rearranged: u64,
     },
@@ -115,7 +115,7 @@ pub enum Warning {
         new: u64,
         /// At most this many, 95 % sure.
         new_at_most: u64,
-        /// How many more are estimated to have known sentences in another order.
+        /// How many more are estimated to have known passages in another order.
         rearranged: u64,
     },
     /// Pages show hardly anything until their scripts run.
@@ -396,7 +396,7 @@ fn expected(f: &mut fmt::Formatter<'_>, [new, new_at_most, rearranged]: [u64; 3]
     write!(f, "About {new} of them have a new text, at most {most} (95 % confidence). ")?;
     if rearranged > 0 {
         let more = thousands(rearranged);
-        write!(f, "About {more} more have sentences of known pages in another arrangement. ")?;
+        write!(f, "About {more} more have passages of known pages in another arrangement. ")?;
     }
     Ok(())
 }

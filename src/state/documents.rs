@@ -54,21 +54,6 @@ pub(super) const COLUMNS: &str = "d.id, d.name, d.title, d.at, d.stored, d.kind,
                                   d.nearest";
 
 impl State {
-    /// The last documents that were judged, at most this many, in order: name, number, and the number of the one that each repeats.
-    ///
-    /// # Errors
-    /// If SQLite fails.
-    pub(crate) fn last_judged(
-        &self,
-        most: u64,
-    ) -> Result<Vec<(String, DocId, Option<DocId>)>, StateError> {
-        let sql = "SELECT name, id, match FROM documents WHERE id > (SELECT max(id) FROM documents) - ? ORDER BY id";
-        self.all(sql, [signed(most)], |row| {
-            let of = row.get::<_, Option<i64>>(2)?.map(|of| DocId(unsigned(of)));
-            Ok((row.get(0)?, DocId(unsigned(row.get(1)?)), of))
-        })
-    }
-
     /// The documents that were judged last, at most this many, the last one first.
     ///
     /// # Errors
@@ -285,7 +270,7 @@ fn read_verdict(row: &Row<'_>) -> rusqlite::Result<Verdict> {
 const FIRST_OTHER: u64 = 1 << 62;
 
 /// Whether this is the number of a page of another run.
-pub(crate) fn is_of_another_run(id: DocId) -> bool {
+fn is_of_another_run(id: DocId) -> bool {
     id.0 >= FIRST_OTHER
 }
 

@@ -56,8 +56,16 @@ pub use durable::{Difference, Durable, DurableFilter};
 pub(crate) use open::VERSION as LAYOUT;
 pub(crate) use open::WriteLock;
 #[cfg(feature = "crawl")]
+pub use {
+    documents::{Capture, JudgedDocument},
+    hosts::HostId,
+    reason::{Reason, SkipCause},
+    signatures::Restored,
+    texts::KeptText,
+    urls::{UrlId, UrlKind, UrlRow, UrlState},
+};
+#[cfg(feature = "crawl")]
 pub(crate) use {
-    documents::is_of_another_run,
     durable::RecordedRecipe,
     hosts::{HostRow, RobotsRow, SuspendCause, SuspendedRow},
     known_urls::KnownUrl,
@@ -66,15 +74,6 @@ pub(crate) use {
     signatures::SignatureLog,
     url_index::{Queued, UrlIndex},
     urls::{NewUrl, RETRY_AFTER, UrlOutcome, Visit},
-};
-#[cfg(feature = "crawl")]
-pub use {
-    documents::{Capture, JudgedDocument},
-    hosts::HostId,
-    reason::{Reason, SkipCause},
-    signatures::Restored,
-    texts::KeptText,
-    urls::{UrlId, UrlKind, UrlRow, UrlState},
 };
 
 use open::{OfProcess, VERSION};

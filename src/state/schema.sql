@@ -173,9 +173,15 @@ CREATE TABLE series (
 
 -- What was learnt of the URLs of a site.
 CREATE TABLE learnt (
-    site TEXT PRIMARY KEY,              -- empty for what is known of all sites together
-    known BLOB NOT NULL                 -- JSON, compressed by zlib (learn/known.rs)
+    site TEXT PRIMARY KEY,
+    known BLOB NOT NULL                 -- compressed by zlib (learn/known.rs)
 ) STRICT, WITHOUT ROWID;
+
+-- What was observed since all that was learnt was kept last, a batch a row, packed (crawl/learnt.rs).
+CREATE TABLE observations (
+    last INTEGER PRIMARY KEY,           -- the number of the last one
+    packed BLOB NOT NULL
+) STRICT;
 
 -- Pages of other runs that documents of this one repeat.
 CREATE TABLE others (

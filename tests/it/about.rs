@@ -131,8 +131,6 @@ fn the_schema_and_the_program_take_the_same_rules() {
         "index = true",
         "ending = true",
         "slash = true",
-        "last = 'amp'",
-        "tail = 1",
         "segment = '*/sid/*'",
     ];
     let two = parts.windows(2).map(|parts| parts.join(", "));

@@ -9,6 +9,7 @@ mod hosts;
 mod lookalikes;
 mod pagers;
 mod plot;
+mod rearranged;
 mod sessions;
 mod site;
 
@@ -49,8 +50,8 @@ impl Planned {
 /// A variant for a host, as the dice wants it.
 type Kind = fn(&str, &mut Dice) -> Planned;
 
-/// Twelve traps and five that look like them.
-const KINDS: [(&str, Kind); 17] = [
+/// Thirteen traps and five that look like them.
+const KINDS: [(&str, Kind); 18] = [
     ("calendar", calendar::calendar),
     ("facets", facets::facets),
     ("session in query", sessions::in_query),
@@ -63,6 +64,7 @@ const KINDS: [(&str, Kind); 17] = [
     ("redirects that count", broken::redirects),
     ("endless pager", pagers::endless),
     ("unlimited subdomains", hosts::subdomains),
+    ("rearranged", rearranged::rearranged),
     ("paginated list", pagers::long_list),
     ("dated archive", calendar::archive),
     ("catalogue", facets::catalogue),
@@ -70,14 +72,16 @@ const KINDS: [(&str, Kind); 17] = [
     ("parameter of one in a hundred", lookalikes::parameter),
 ];
 
-/// The worlds of all kinds with these seeds.
-pub(crate) fn worlds(seeds: std::ops::Range<u64>) -> impl Iterator<Item = World> {
-    KINDS.into_iter().flat_map(move |(name, kind)| {
-        seeds.clone().map(move |seed| world(&format!("{name} {seed}"), kind))
-    })
+/// How many kinds there are.
+pub(crate) const COUNT: usize = KINDS.len();
+
+/// The variant of a kind with this seed.
+pub(crate) fn world(kind: usize, seed: u64) -> World {
+    let (name, kind) = KINDS[kind];
+    named(&format!("{name} {seed}"), kind)
 }
 
-fn world(name: &str, kind: Kind) -> World {
+fn named(name: &str, kind: Kind) -> World {
     let host = format!("{}.test", name.replace(' ', "-"));
     let planned = kind(&host, &mut Dice::of(name));
     let mut hosts = vec![host.clone()];

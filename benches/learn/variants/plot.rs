@@ -2,8 +2,7 @@
 
 use super::site::{Link, Place, Site, Size, links};
 use crate::{
-    honest::anchor,
-    prose::{Dice, Language, Prose},
+    prose::{Dice, Language, Prose, anchor},
     world::Answer,
 };
 

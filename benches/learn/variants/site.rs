@@ -2,10 +2,7 @@
 
 use std::{collections::HashMap, ops::Range};
 
-use crate::{
-    honest::anchor,
-    prose::{Dice, Language, Prose},
-};
+use crate::prose::{Dice, Language, Prose, anchor};
 
 /// How the addresses of lists and articles look.
 #[derive(Clone, Copy, Debug)]

@@ -2,17 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet, btree_map::Entry};
 
-use url::Url;
-
 use super::{Engine, in_flight::InFlight};
 use crate::{
     crawl::{
-        learnt,
+        learnt::{self, Observation},
         outcome::{Parsed, Skipped},
         plan::{CrawlError, Plan},
     },
-    filter::{Judgement, Kind},
-    learn::{DeferReason, Estimate, Learner, LearntRule, Page, Placement, Yielded, link_lines},
+    filter::Judgement,
+    learn::{DeferReason, Estimate, Learner, LearntRule, Placement, Yielded},
     page::NormalUrl,
     report::{DeferredUrls, Learnt, RuleReport},
     state::{HostId, Late, Queued, Reason, UrlId, UrlKind, UrlRow, UrlState},
@@ -36,6 +34,8 @@ const FEW_HOPS: u32 = 3;
 #[derive(Debug)]
 pub(super) struct UrlSelection {
     pub(super) learner: Learner,
+    /// What it was told since the last commit.
+    observed: Vec<Observation>,
     learns: bool,
     /// How many URLs of a host may wait when late ones follow: as many as are in flight.
     width: usize,
@@ -70,6 +70,7 @@ impl UrlSelection {
     pub(super) fn new(plan: &Plan) -> Self {
         Self {
             learner: Learner::new(&plan.learn.rules),
+            observed: Vec::new(),
             learns: plan.dedup.learns(),
             width: plan.politeness.per_host.get().min(plan.crawl.concurrency.get()),
             released: HashSet::new(),
@@ -87,67 +88,44 @@ impl Engine {
         &mut self,
         row: &UrlRow,
         judged: Result<(&Judgement, &Parsed), Yielded>,
-        to: Option<&NormalUrl>,
     ) -> Result<(), CrawlError> {
         if !self.selection.learns || row.kind != UrlKind::Page {
             return Ok(());
         }
         let from = row.referrer.map(|id| self.state().url_by_id(id)).transpose()?.flatten();
-        self.recall(row.url.site())?;
-        let is_new = match judged {
-            Ok((judgement, _)) => self.is_new_here(judgement)?,
-            Err(_) => false,
-        };
-        let equals = match judged {
-            Ok((judgement, _)) if row.url.as_url().query().is_some() => {
-                self.equal_page(judgement)?
-            }
-            _ => None,
-        };
-        let learner = &mut self.selection.learner;
-        let is_view = learner.is_view(row.url.as_url(), row.url.site());
-        let (yielded, hash) = match judged {
-            Err(yielded) => (yielded, 0),
-            // Its lines are remembered in any case.
-            Ok((_, Parsed { extracted, .. })) => {
-                let links = link_lines(&extracted.outline, is_view);
-                let (has_new_sentences, hash) = learner.has_new_sentences(&extracted.text, &links);
-                let yielded = match (is_new, has_new_sentences) {
-                    (true, true) => Yielded::New,
-                    (true, false) => Yielded::KnownSentences,
-                    (false, _) => Yielded::KnownText,
-                };
-                (yielded, hash)
-            }
-        };
-        let document = judged.ok().map(|(judgement, _)| judgement.id);
-        let links_back = judged.is_ok_and(|(_, parsed)| {
-            from.as_ref().is_some_and(|from| parsed.links.contains(&from.url))
-        });
-        let text = judged.ok().map(|(judgement, _)| text_of(judgement));
-        learner.judged(&Page {
-            url: row.url.as_url(),
-            site: row.url.site(),
-            document,
-            text,
-            hash,
-            yielded,
-            is_redirected: row.hops > 0,
-            to: to.map(NormalUrl::as_url),
-            from: from.as_ref().map(|from| from.url.as_url()),
-            links_back,
-            equals: equals.as_ref(),
-        });
-        log_changed_rules(learner);
+        let mut observation = Observation::new(row, from.as_ref(), judged.err());
+        if let Ok((judgement, parsed)) = judged {
+            let is_new = self.is_new_here(judgement)?;
+            // Its passages are remembered in any case.
+            let passages = self.selection.learner.add_passages(parsed.document.passages());
+            observation.yielded = Some(match (is_new, passages.are_many) {
+                (true, true) => Yielded::New,
+                (true, false) => Yielded::KnownPassages,
+                (false, _) => Yielded::KnownText,
+            });
+            let hash = hash_of(&parsed.extracted.text);
+            observation.text = Some((text_of(judgement), hash, passages.all));
+            observation.links_back =
+                from.as_ref().is_some_and(|from| parsed.links.contains(&from.url));
+        }
+        self.observe(row, from.as_ref(), observation)?;
+        log_changed_rules(&mut self.selection.learner);
         self.selection.pages += 1;
         Ok(())
     }
 
-    /// The URL of the page of this run that has exactly the text of this one.
-    fn equal_page(&self, judgement: &Judgement) -> Result<Option<Url>, CrawlError> {
-        let found = judgement.verdict.matched().filter(|it| it.kind == Kind::Exact);
-        let url = found.map(|it| self.filter.id_of(it.of)).transpose()?;
-        Ok(url.and_then(|url| Url::parse(&url).ok()))
+    /// Tells the learner what was received, and remembers it until the commit.
+    fn observe(
+        &mut self,
+        row: &UrlRow,
+        from: Option<&UrlRow>,
+        observation: Observation,
+    ) -> Result<(), CrawlError> {
+        self.recall(row.url.site())?;
+        let UrlSelection { learner, observed, .. } = &mut self.selection;
+        learnt::teach(learner, &observation, &row.url, from.map(|it| &it.url));
+        observed.push(observation);
+        Ok(())
     }
 
     /// Whether a page has a text that this run sees for the first time. A page that only repeats one of another run leads on as it did there.
@@ -158,19 +136,19 @@ impl Engine {
 
     /// Brings back what is kept of a site, if it is not in memory.
     fn recall(&mut self, site: &str) -> Result<(), CrawlError> {
+        let learner = &self.selection.learner;
+        if learner.needs(site) && learner.has_evicted() {
+            // What is kept is part of the batch.
+            self.begin_batch()?;
+        }
         Ok(learnt::recall(self.filter.state(), &mut self.selection.learner, site)?)
     }
 
-    /// Keeps what was learnt, as far as it is due.
-    pub(super) fn keep_learnt(&mut self) -> Result<(), CrawlError> {
-        Ok(learnt::keep(self.filter.state(), &mut self.selection.learner, false)?)
-    }
-
-    /// Keeps all that was learnt, in the batch that is committed next.
-    pub(super) fn keep_all_learnt(&mut self) -> Result<(), CrawlError> {
+    /// Keeps what was learnt, in the batch that is committed next: what was observed, or all.
+    pub(super) fn keep_learnt(&mut self, all: bool) -> Result<(), CrawlError> {
         if self.selection.learns {
-            self.begin_batch()?;
-            learnt::keep(self.filter.state(), &mut self.selection.learner, true)?;
+            let UrlSelection { learner, observed, .. } = &mut self.selection;
+            learnt::keep(self.filter.state(), learner, observed, all)?;
         }
         Ok(())
     }
@@ -192,14 +170,13 @@ impl Engine {
             Err(_) => false,
         };
         let yielded = if leads_on { Yielded::RedirectUndecided } else { Yielded::RedirectToKnown };
-        self.learn(row, Err(yielded), target.as_ref().ok())
+        self.learn(row, Err(yielded))
     }
 
     /// Learns that nothing is at a URL.
     pub(super) fn learn_dead(&mut self, row: &UrlRow) -> Result<(), CrawlError> {
         if self.selection.learns && row.kind == UrlKind::Page {
-            self.recall(row.url.site())?;
-            self.selection.learner.dead(row.url.as_url(), row.url.site());
+            self.observe(row, None, Observation::new(row, None, None))?;
         }
         Ok(())
     }
@@ -213,12 +190,19 @@ impl Engine {
         Ok(!matches!(self.decide(target)?, Placement::Deferred(..)))
     }
 
-    /// Learns again what an earlier start has learnt, from the last pages that it judged, and releases the late URLs of hosts that have no others.
-    pub(super) fn learn_again(&mut self) -> Result<(), CrawlError> {
+    /// Brings back what earlier starts have learnt.
+    pub(super) fn restore_learnt(&mut self) -> Result<(), CrawlError> {
+        if self.selection.learns {
+            learnt::restore(self.filter.state(), &mut self.selection.learner, None)?;
+        }
+        Ok(())
+    }
+
+    /// Looks at what is deferred, and releases the late URLs of hosts that have no others.
+    pub(super) fn review_all(&mut self) -> Result<(), CrawlError> {
         if !self.selection.learns {
             return Ok(());
         }
-        learnt::restore(self.filter.state(), &mut self.selection.learner)?;
         // A rule may have been revoked just before the last start ended, or taken out of the configuration.
         self.selection.review = Some(Review { sites: None, next: UrlId(0) });
         self.review_deferred()?;
@@ -495,6 +479,12 @@ fn by_number(groups: Groups) -> Vec<DeferredUrls> {
 /// The number of the text that a page has or repeats.
 fn text_of(judgement: &Judgement) -> u32 {
     learnt::number_of(judgement.verdict.matched().map_or(judgement.id, |found| found.of))
+}
+
+/// A hash of a text, not 0.
+fn hash_of(text: &str) -> u16 {
+    let hash = xxhash_rust::xxh3::xxh3_64(text.as_bytes());
+    u16::try_from(hash >> 48).unwrap_or_default().max(1)
 }
 
 fn log_changed_rules(learner: &mut Learner) {

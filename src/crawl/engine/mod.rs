@@ -196,7 +196,8 @@ impl Engine {
                 self.commit()?;
             }
         }
-        self.keep_all_learnt()?;
+        self.begin_batch()?;
+        self.keep_learnt(true)?;
         self.commit()?;
         Ok(self.end(control))
     }
@@ -424,7 +425,7 @@ impl Engine {
         self.state().set_json("counts", &self.counts)?;
         self.state().set_json("spent", &self.spent)?;
         self.state().set_json("worked", &self.worked())?;
-        self.keep_learnt()?;
+        self.keep_learnt(false)?;
         if self.series.is_due(self.worked()) {
             self.add_point()?;
         }

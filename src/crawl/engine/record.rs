@@ -222,7 +222,7 @@ impl Engine {
         let (row, is_page) = (&queued.url, outcome.is_page());
         let skipped = match outcome {
             Outcome::Page(received, parsed) if parsed.extracted.robots.noindex => {
-                self.learn(row, Err(Yielded::Nothing), None)?;
+                self.learn(row, Err(Yielded::Nothing))?;
                 self.follow_unindexed(row, &received, &parsed)?
             }
             Outcome::Page(received, parsed) => {
@@ -230,7 +230,7 @@ impl Engine {
                 let links = self.record_judged(queued, &received, &parsed, &judgement, exchange)?;
                 let took = u64::try_from(received.took.as_millis()).ok();
                 self.builder.found(took, received.size, self.urls.depth(row.id)?);
-                self.learn(row, Ok((&judgement, &parsed)), None)?;
+                self.learn(row, Ok((&judgement, &parsed)))?;
                 self.follow_links(row, &parsed, links, received.at)?;
                 return Ok(true);
             }
@@ -241,7 +241,7 @@ impl Engine {
             }
             Outcome::Skipped(skipped) => {
                 if skipped.is_no_page() {
-                    self.learn(row, Err(Yielded::Nothing), None)?;
+                    self.learn(row, Err(Yielded::Nothing))?;
                 } else if skipped.is_dead() {
                     self.learn_dead(row)?;
                 }

@@ -96,6 +96,7 @@ impl Engine {
     fn queue_what_is_due(&mut self, roots: &[Root]) -> Result<(), CrawlError> {
         self.filter.begin()?;
         self.deadline = Some(now());
+        self.restore_learnt()?;
         self.record_start()?;
         self.warn_of_policy_change()?;
         self.resume_hosts()?;
@@ -107,7 +108,7 @@ impl Engine {
         }
         self.requeue_skipped(roots)?;
         self.queue_visits()?;
-        self.learn_again()?;
+        self.review_all()?;
         self.commit()
     }
 

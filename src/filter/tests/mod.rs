@@ -9,7 +9,7 @@ use super::*;
 use crate::{
     fingerprint::{Digest, Signature, Sketch as TextSketch},
     index::{BlockIndex, Index},
-    page::Timestamp,
+    page::{Outline, Timestamp},
 };
 use model::{Judge, script};
 
@@ -79,6 +79,7 @@ fn subject(key: u64, number: u64) -> Document {
             )
         },
         searched: Vec::new(),
+        read: Vec::new(),
         chars: 1,
         lang: None,
         at: Timestamp(0),
@@ -220,4 +221,22 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_page_has_the_same_passages_whether_its_content_is_kept_or_not() {
+    let lines: Vec<String> = (0..40)
+        .map(|line| format!("line {line} has {} words of its own, and so on", line * 7))
+        .collect();
+    let mut outline = Outline::new("Lines");
+    for line in &lines {
+        outline.line(Outline::PAGE, line, 0, true);
+    }
+    let text = lines.join("\n");
+    let [kept, left] = [true, false].map(|reads| {
+        let documents = Documents::new(Recipe::default(), reads);
+        documents.outlined("a", None, &text, &outline).passages().to_vec()
+    });
+    assert_eq!(kept, left);
+    assert!((20..200).contains(&kept.len()), "{}", kept.len());
 }

@@ -230,6 +230,7 @@ impl Script {
                 ..Sketch::of_text(self.texts[text].clone(), None)
             },
             searched: Vec::new(),
+            read: Vec::new(),
             chars: text as u32 * 10,
             lang: None,
             at: Timestamp(at),
