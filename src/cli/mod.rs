@@ -6,6 +6,7 @@
 
 mod about;
 mod check;
+mod cluster;
 mod crawl;
 #[cfg(feature = "demo")]
 pub mod demo;
@@ -78,6 +79,7 @@ enum Command {
     Demo(demo::Args),
     Crawl(crawl::Args),
     Report(crawl::ReportArgs),
+    Cluster(cluster::Args),
     Pages(pages::Args),
     Export(export::ExportArgs),
     Links(export::LinksArgs),
@@ -142,6 +144,7 @@ fn run(command: Command, out: &mut Out) -> Result<Exit> {
         Command::Demo(args) => demo::run(&args, out),
         Command::Crawl(args) => crawl::run(&args, out),
         Command::Report(args) => crawl::report(&args, out),
+        Command::Cluster(args) => cluster::run(&args, out),
         Command::Pages(args) => pages::run(&args, out),
         Command::Export(args) => export::export(&args, out),
         Command::Links(args) => export::links(&args, out),

@@ -5,6 +5,7 @@
 
 mod against;
 mod backup;
+mod cluster;
 mod control;
 mod directory;
 mod dry_run;
@@ -39,7 +40,7 @@ pub(crate) use directory::state_in;
 pub use directory::{delete_run, is_run};
 pub use dry_run::{Forecast, ForecastUrl, SeedProblem, check_seeds, dry_run};
 pub use engine::{Standing, report, standing};
-pub use plan::{CrawlError, Dedup, Links, Options, Plan, Policy, Store};
+pub use plan::{Cluster, CrawlError, Dedup, Links, Options, Plan, Policy, Store};
 pub use read_run::{Link, Lookup, NearPage, PastRun, Revisits, UrlExplanation};
 pub use repair::{Repair, repair};
 pub use verify::{Damage, Verification, verify};

@@ -7,6 +7,7 @@ use std::cmp::Reverse;
 #[cfg(feature = "state")]
 use super::verdict::Version;
 use super::{
+    claim::Ground,
     compare::{Comparison, Passage, Side, passages},
     document::{Document, Documents},
     keys::PassageIndex,
@@ -42,7 +43,7 @@ pub(crate) struct Engine<I = BlockIndex> {
     pub(super) index: I,
     pub(crate) window: Window,
     thresholds: Thresholds,
-    pub(super) documents: Documents,
+    pub(crate) documents: Documents,
     rule: Rule,
     pub(super) templates: Templates,
     /// `None` if pages are not compared by their content.
@@ -146,7 +147,8 @@ impl<I: Index> Engine<I> {
         document: &Document,
     ) -> Result<Judgement, S::Error> {
         self.advance(store, document.at)?;
-        let Decided { verdict, facts, new } = self.decide(store, document)?;
+        let decided = self.decide(store, document)?;
+        let Decided { verdict, facts, new } = self.settle(store, document, decided, false)?;
         let change = match verdict {
             Verdict::Unique => self.add_representative(document, facts, new),
             Verdict::Duplicate(_) => self.add_duplicate(verdict, facts, new),
@@ -167,11 +169,15 @@ impl<I: Index> Engine<I> {
         document: &Document,
     ) -> Result<(Judgement, Option<Version>), S::Error> {
         self.advance(store, document.at)?;
-        let decided = self.decide(store, document)?;
-        let version = match decided.verdict {
+        let mut decided = self.decide(store, document)?;
+        let mut version = match decided.verdict {
             Verdict::Unique => self.version(store, document)?,
             Verdict::Duplicate(_) => None,
         };
+        if !matches!(version, Some(Version::Unchanged { .. })) {
+            decided = self.settle(store, document, decided, false)?;
+            version = version.filter(|_| decided.verdict.is_unique());
+        }
         let Decided { verdict, facts, new } = decided;
         let change = match (verdict, version) {
             (Verdict::Unique, Some(Version::Unchanged { .. })) => {
@@ -239,7 +245,8 @@ impl<I: Index> Engine<I> {
         document: &Document,
     ) -> Result<Judgement, S::Error> {
         self.at_limit.clear();
-        let Decided { verdict, facts, .. } = self.decide(store, document)?;
+        let decided = self.decide(store, document)?;
+        let Decided { verdict, facts, .. } = self.settle(store, document, decided, true)?;
         Ok(Judgement { id: self.next, at: self.window.clock, verdict, facts })
     }
 
@@ -270,6 +277,29 @@ impl<I: Index> Engine<I> {
         let new = document.sketch.body.into_iter().chain(document.sketch.text.digest).collect();
         let near = if thin { None } else { self.near(store, document, side.as_ref())? };
         Ok(Decided { verdict: near.map_or(Verdict::Unique, Verdict::Duplicate), facts, new })
+    }
+
+    /// Whether a document that is unique here is unique for all that share the window.
+    fn settle<S: Store>(
+        &self,
+        store: &mut S,
+        document: &Document,
+        decided: Decided,
+        is_looked_at: bool,
+    ) -> Result<Decided, S::Error> {
+        if !decided.verdict.is_unique() {
+            return Ok(decided);
+        }
+        let template = self.templates.get(document.sketch.origin);
+        let (rule, thresholds, thin) = (&self.rule, &self.thresholds, decided.facts.thin);
+        let ground = Ground { rule, thresholds, template, thin };
+        Ok(match store.claim(document, ground, is_looked_at)? {
+            // It becomes no alias: its match is not in this window.
+            Some(found) => {
+                Decided { verdict: Verdict::Duplicate(found), new: Vec::new(), ..decided }
+            }
+            None => decided,
+        })
     }
 
     /// The content of a page, if pages are compared by it.

@@ -42,6 +42,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    cluster::Address,
     filter,
     fingerprint::HashSeed,
     input::{Input, Prepared, prepare},
@@ -57,6 +58,8 @@ use stalled::Watched;
 pub(crate) struct Options {
     /// The file of the window.
     pub(crate) state: PathBuf,
+    /// The server of a window that others share; the file is then new.
+    pub(crate) shared: Option<Address>,
     pub(crate) filter: filter::Options,
     /// What a client must send as `Authorization: Bearer`, if anything.
     pub(crate) token: Option<String>,
@@ -110,8 +113,11 @@ pub(crate) async fn run(
     let listener = TcpListener::bind(&*addresses).await.map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;
     let recipe = options.filter.recipe(options.filter.hash_seed.seed().unwrap_or(HashSeed::PUBLIC));
-    let documents = filter::Documents::new(recipe, options.filter.compares_content());
-    let (judge, ended) = Judge::start(options.state.clone(), options.filter.clone());
+    let mut documents = filter::Documents::new(recipe, options.filter.compares_content());
+    if options.shared.is_some() {
+        documents = documents.shared();
+    }
+    let (judge, ended) = Judge::start(&options);
     let mut phase = judge.phase.clone();
     let streams = Arc::<Mutex<JoinSet<()>>>::default();
     let service = Service {

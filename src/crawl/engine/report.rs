@@ -41,6 +41,9 @@ impl Engine {
         tracing::info!(name = self.plan.name, ?end, "the run ends");
         let report = summarise(state, &self.builder, run(state)?)?;
         report.write(&self.plan.directory)?;
+        if let Some(cluster) = &mut self.cluster {
+            cluster.report(&serde_json::to_string(&self.counts).expect("counts are JSON"))?;
+        }
         Ok(report)
     }
 
