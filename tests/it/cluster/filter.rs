@@ -26,10 +26,10 @@ fn words(number: u64, count: usize) -> Vec<String> {
 
 /// One of a cluster of near documents: as it is, with a word changed, in other letters, or with a few words more.
 fn variant(cluster: u64, kind: u8) -> String {
-    let mut words = words(cluster, 120);
+    let mut words = words(cluster, 400);
     match kind % 4 {
         0 => {}
-        1 => words[60] = "changed".to_owned(),
+        1 => words[200] = "changed".to_owned(),
         2 => words.iter_mut().for_each(|word| *word = word.to_uppercase()),
         _ => words.extend(["and", "some", "more"].map(str::to_owned)),
     }
