@@ -39,7 +39,7 @@ use tokio::{
     runtime::{Builder, Handle, Runtime},
     time::{sleep, timeout},
 };
-use tokio_postgres::{Client, Statement, error::SqlState};
+use tokio_postgres::{Client, Statement, error::SqlState, types::ToSql};
 
 use crate::fingerprint::HashSeed;
 
@@ -408,45 +408,43 @@ pub(crate) struct Run {
 /// # Errors
 /// If the server cannot be used, or this process does not agree with the others.
 pub(crate) fn open(server: &Arc<Server>, terms: &Terms) -> Result<Run, ClusterError> {
-    Session::new(server, "").persist(async |connection| {
-        let client = &mut connection.client;
-        let transaction = client.transaction().await?;
+    let row = Session::new(server, "").persist(async |connection| {
+        let transaction = connection.client.transaction().await?;
         let schema = server.address.schema();
         transaction.execute("SELECT pg_advisory_xact_lock(hashtext($1), 0)", &[&schema]).await?;
         let known = "SELECT to_regclass(quote_ident($1) || '.run') IS NOT NULL";
         if !transaction.query_one(known, &[&schema]).await?.get::<_, bool>(0) {
             create(&transaction, &schema, terms).await?;
         }
-        let raise = "UPDATE run SET remaining = remaining + $1 - pages, pages = $1 WHERE pages < $1";
-        let pages = i64::try_from(terms.pages).unwrap_or(i64::MAX);
-        transaction.execute(raise, &[&pages]).await?;
-        let sql = "SELECT nextval('session')::int, layout, scheme, hash_seed, configuration, members, began::text FROM run";
+        let raise =
+            "UPDATE run SET remaining = remaining + $1 - pages, pages = $1 WHERE pages < $1";
+        transaction.execute(raise, &[&bigint(terms.pages)]).await?;
+        let sql = "SELECT nextval('session')::int, members, began::text, hash_seed, layout::text, scheme, configuration FROM run";
         let row = transaction.query_one(sql, &[]).await?;
         transaction.commit().await?;
-        let (layout, scheme, configuration): (i32, String, String) = (row.get(1), row.get(2), row.get(4));
-        let hash_seed = HashSeed(row.get::<_, i64>(3).cast_unsigned());
-        let differs = |what, stored: String, wanted: String, help| {
-            let server = server.address.to_string();
-            Err(Failure::Fatal(ClusterError::Differs { what, server, stored, wanted, help }))
-        };
-        let help = "use the same options everywhere, or another name after the `#`";
-        if layout != LAYOUT {
-            let help = "use the same version of pagesieve everywhere, or another name";
-            return differs("the layout", layout.to_string(), LAYOUT.to_string(), help);
+        Ok(row)
+    })?;
+    let hash_seed = HashSeed(row.get::<_, i64>(3).cast_unsigned());
+    let check = |what, stored: String, wanted: &str, help| {
+        if stored == wanted {
+            return Ok(());
         }
-        if scheme != terms.scheme {
-            return differs("the recipe of the fingerprints", scheme, terms.scheme.clone(), help);
-        }
-        if let Some(wanted) = terms.hash_seed.filter(|wanted| *wanted != hash_seed) {
-            let id = |seed: HashSeed| format!("one of id {}", seed.id());
-            return differs("the hash seed", id(hash_seed), id(wanted), help);
-        }
-        if configuration != terms.configuration {
-            return differs("the digest of the configuration", configuration, terms.configuration.clone(), help);
-        }
-        let members = u32::try_from(row.get::<_, i32>(5)).unwrap_or(0);
-        Ok(Run { session: row.get(0), hash_seed, members, began: row.get(6) })
-    })
+        let (server, wanted) = (server.address.to_string(), wanted.to_owned());
+        Err(ClusterError::Differs { what, server, stored, wanted, help })
+    };
+    let version = "use the same version of pagesieve everywhere, or another name after the `#`";
+    check("the layout", row.get(4), &LAYOUT.to_string(), version)?;
+    let options = "use the same options everywhere, or another name after the `#`";
+    check("the recipe of the fingerprints", row.get(5), &terms.scheme, options)?;
+    let wanted = terms.hash_seed.unwrap_or(hash_seed).id();
+    check("the id of the hash seed", hash_seed.id(), &wanted, options)?;
+    check("the digest of the configuration", row.get(6), &terms.configuration, options)?;
+    let members = u32::try_from(row.get::<_, i32>(1)).unwrap_or(0);
+    Ok(Run { session: row.get(0), hash_seed, members, began: row.get(2) })
+}
+
+fn bigint(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
 }
 
 /// Creates the tables.
@@ -458,17 +456,15 @@ async fn create(
     transaction.batch_execute(&format!("CREATE SCHEMA {schema};{SCHEMA}")).await?;
     transaction.batch_execute(&claims::tables(1)).await?;
     transaction.batch_execute("INSERT INTO ready VALUES (1)").await?;
-    let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+    let Terms { scheme, configuration, .. } = terms;
     let seed = terms.hash_seed.unwrap_or(terms.new_hash_seed).0.cast_signed();
     let members = i32::try_from(terms.members).unwrap_or(i32::MAX);
-    let age = terms.age.map(|age| number(age.as_secs()));
+    let (entries, age) = (bigint(terms.entries), terms.age.map(|age| bigint(age.as_secs())));
     let sql = "INSERT INTO run (layout, scheme, hash_seed, configuration, members, entries, age, generation) \
                VALUES ($1, $2, $3, $4, $5, $6, $7, 1)";
-    let (scheme, configuration) = (&terms.scheme, &terms.configuration);
-    let entries = number(terms.entries);
-    transaction
-        .execute(sql, &[&LAYOUT, scheme, &seed, configuration, &members, &entries, &age])
-        .await?;
+    let parameters: [&(dyn ToSql + Sync); 7] =
+        [&LAYOUT, scheme, &seed, configuration, &members, &entries, &age];
+    transaction.execute(sql, &parameters).await?;
     let sql = "INSERT INTO member (member) SELECT generate_series(0, $1 - 1)";
     transaction.execute(sql, &[&members]).await?;
     Ok(())

@@ -4,9 +4,10 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write as _,
     fs,
+    io::Write as _,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    sync::Arc,
+    sync::{Arc, Mutex},
     thread,
     time::{Duration, Instant},
 };
@@ -14,7 +15,7 @@ use std::{
 use pagesieve::cluster::{Address, drop_run, forget, status};
 use tempfile::TempDir;
 
-use super::postgres::{Postgres, postgres, signal};
+use super::postgres::{Postgres, postgres, signal, skip_without_server};
 use crate::{
     crawl::site::{lines, text},
     server::{Reply, Request, Server},
@@ -100,6 +101,8 @@ struct Crawl {
     directory: TempDir,
     address: String,
     members: u32,
+    /// How often each run directory was moved, if it is at each start after a kill.
+    moves: Option<Mutex<BTreeMap<u32, usize>>>,
 }
 
 impl Crawl {
@@ -136,11 +139,24 @@ impl Crawl {
         fs::write(directory.path().join("crawl.toml"), toml).unwrap();
         let address = postgres.address(name);
         let _ = drop_run(&address.parse().unwrap());
-        Self { web, server, directory, address, members }
+        Self { web, server, directory, address, members, moves: None }
     }
 
     fn run_directory(&self, member: u32) -> PathBuf {
-        self.directory.path().join(format!("member{member}"))
+        let moves = self.moves.as_ref().map(|it| it.lock().unwrap().get(&member).copied());
+        let name = format!("member{member}-{}", moves.flatten().unwrap_or(0));
+        self.directory.path().join(name)
+    }
+
+    /// Moves the directory of a member that was killed, if they are moved.
+    fn moved(&self, member: u32) {
+        let before = self.run_directory(member);
+        if let Some(moves) = &self.moves {
+            *moves.lock().unwrap().entry(member).or_default() += 1;
+            if before.exists() {
+                fs::rename(before, self.run_directory(member)).unwrap();
+            }
+        }
     }
 
     fn start(&self, member: u32) -> Child {
@@ -178,6 +194,7 @@ impl Crawl {
                     Some(status) if !status.success() => {
                         assert_eq!(status.code(), None, "{}", self.log(member));
                         // It was killed.
+                        self.moved(member);
                         *child = self.start(member);
                     }
                     _ => {}
@@ -195,6 +212,7 @@ impl Crawl {
     /// Checks that every page was judged, and one page of each article kept. Returns the articles that were kept more than once.
     fn check(&self) -> BTreeMap<usize, Vec<String>> {
         let (mut judged, mut kept) = (BTreeMap::new(), BTreeMap::<usize, Vec<String>>::new());
+        let mut matches = Vec::new();
         for member in 0..self.members {
             let directory = self.run_directory(member);
             for (file, is_kept) in [("pages.jsonl", true), ("duplicates.jsonl", false)] {
@@ -203,6 +221,10 @@ impl Crawl {
                     if let Some(article) = self.web.article_of(&url).filter(|_| is_kept) {
                         kept.entry(article).or_default().push(url.clone());
                     }
+                    if !is_kept {
+                        matches
+                            .push((url.clone(), line["match"]["id"].as_str().unwrap().to_owned()));
+                    }
                     let before = judged.insert(url, is_kept);
                     assert_eq!(before, None, "a URL has one line: {line}");
                 }
@@ -210,6 +232,10 @@ impl Crawl {
         }
         let all = self.web.urls();
         assert_eq!(judged.keys().cloned().collect::<BTreeSet<_>>(), all, "every page is judged");
+        for (url, of) in matches {
+            assert_eq!(judged.get(&of), Some(&true), "{url} was dropped, and {of} not kept");
+            assert_eq!(self.web.article_of(&url), self.web.article_of(&of), "{url} is not {of}");
+        }
         let alone = all.iter().filter(|url| self.web.article_of(url).is_none());
         for url in alone {
             assert!(judged[url], "{url} repeats nothing");
@@ -330,4 +356,186 @@ fn a_member_is_one_directory_in_one_process() {
     }
     second.kill().unwrap();
     second.wait().unwrap();
+}
+
+#[test]
+fn a_server_that_is_away_is_waited_for() {
+    let Some(mut postgres) = Postgres::start() else { return skip_without_server() };
+    let web = Web { sites: 12, pages: 14, articles: 14 };
+    let crawl = Crawl::new(&postgres, "away", web, 3, ("0s", 1000));
+    crawl.run(|step, _| match step {
+        30 => postgres.freeze(true),
+        130 => postgres.freeze(false),
+        // It ends in order, and starts again.
+        160 => postgres.stop(),
+        220 => postgres.resume(),
+        _ => {}
+    });
+    assert_eq!(crawl.check(), BTreeMap::new());
+}
+
+#[test]
+fn a_server_that_is_killed_loses_a_second_at_most() {
+    let Some(mut postgres) = Postgres::start() else { return skip_without_server() };
+    let web = Web { sites: 12, pages: 16, articles: 16 };
+    let crawl = Crawl::new(&postgres, "crashes", web, 3, ("50ms", 1000));
+    let mut kills = 0;
+    crawl.run(|step, _| {
+        if step % 60 == 40 && kills < 3 {
+            kills += 1;
+            postgres.kill();
+            postgres.resume();
+        }
+    });
+    // All but what was claimed in the second before.
+    let twice = crawl.check();
+    assert!(twice.len() <= 2 * kills, "{twice:?}");
+}
+
+#[test]
+fn the_delay_holds_while_members_are_killed_and_move() {
+    let Some(server) = postgres() else { return };
+    let web = Web { sites: 5, pages: 7, articles: 5 };
+    let mut crawl = Crawl::new(server, "polite", web, 2, ("200ms", 1000));
+    crawl.moves = Some(Mutex::default());
+    crawl.run(disturb(2, 15, 8));
+    crawl.check();
+    let mut last: BTreeMap<String, Instant> = BTreeMap::new();
+    for request in crawl.server.requests() {
+        if let Some(before) = last.insert(request.host.clone(), request.at) {
+            let gap = request.at.duration_since(before);
+            assert!(gap >= Duration::from_millis(200), "{gap:?} at {}", request.host);
+        }
+    }
+}
+
+/// A process that was stopped for so long that another one has its lease sends nothing when it wakes.
+#[test]
+#[ignore = "takes half a minute"]
+fn a_member_that_wakes_after_another_took_over_is_fenced() {
+    let Some(server) = postgres() else { return };
+    let web = Web { sites: 4, pages: 60, articles: 4 };
+    let crawl = Crawl::new(server, "fenced", web, 1, ("20ms", 10_000));
+    let mut first = crawl.start(0);
+    thread::sleep(Duration::from_secs(1));
+    signal("-STOP", &first.id().to_string());
+    let copy = crawl.directory.path().join("copy");
+    let copied = Command::new("cp").arg("-r").arg(crawl.run_directory(0)).arg(&copy).status();
+    assert!(copied.unwrap().success());
+    let mut second = crawl.start_in(0, &copy);
+    assert!(second.wait().unwrap().success(), "{}", crawl.log(0));
+    let before = crawl.server.requests().len();
+    signal("-CONT", &first.id().to_string());
+    assert!(!first.wait().unwrap().success());
+    assert!(crawl.log(0).contains("taken over"), "{}", crawl.log(0));
+    assert_eq!(crawl.server.requests().len(), before, "it sends nothing");
+}
+
+/// The acceptance: 300 clusters over 60 sites, and 50 rounds with kills and stops of members.
+#[test]
+#[ignore = "takes many minutes"]
+fn fifty_rounds_of_kills() {
+    let Some(server) = postgres() else { return };
+    for round in 0..rounds(50) {
+        let web = Web { sites: 60, pages: 19, articles: 120 };
+        let crawl = Crawl::new(server, "rounds", web, 3, ("0s", 10_000));
+        crawl.run(disturb(round, 12, 30));
+        assert_eq!(crawl.check(), BTreeMap::new(), "round {round}");
+        note(format_args!("round {round}"));
+    }
+}
+
+#[test]
+#[ignore = "takes many minutes"]
+fn twenty_rounds_of_kills_of_the_server() {
+    let Some(mut postgres) = Postgres::start() else { return skip_without_server() };
+    let (mut kills, mut twice) = (0, 0);
+    for round in 0..rounds(20) {
+        let web = Web { sites: 60, pages: 10, articles: 120 };
+        let name = format!("server{round}");
+        let crawl = Crawl::new(&postgres, &name, web, 3, ("50ms", 10_000));
+        let mut random = Random(round);
+        crawl.run(|_, _| {
+            if random.below(60) == 0 {
+                kills += 1;
+                postgres.kill();
+                postgres.resume();
+            }
+        });
+        twice += crawl.check().len();
+        note(format_args!("round {round}: {kills} kills, {twice} kept twice"));
+    }
+    assert!(twice <= kills * 4, "{kills} kills, {twice} kept twice");
+}
+
+/// No run ends before all is done, whatever the delays.
+#[test]
+#[ignore = "takes many minutes"]
+fn no_run_ends_early() {
+    let Some(server) = postgres() else { return };
+    let mut random = Random(1);
+    for round in 0..rounds(200) {
+        let (sites, pages) = (2 + random.below(6), 2 + random.below(7));
+        let delay = format!("{}ms", random.below(60));
+        let web = Web { sites, pages, articles: 200 };
+        let members = 2 + u32::try_from(random.below(3)).unwrap();
+        let crawl = Crawl::new(server, "early", web, members, (&delay, 10_000));
+        crawl.run(|_, _| ());
+        crawl.check();
+        note(format_args!("round {round}: {sites} sites, {pages} pages, {members} members"));
+    }
+}
+
+/// 10^5 links between members arrive though these are killed.
+#[test]
+#[ignore = "takes many minutes"]
+fn a_hundred_thousand_links_arrive() {
+    let Some(server) = postgres() else { return };
+    let web = Web { sites: 300, pages: 250, articles: 1 };
+    let crawl = Crawl::new(server, "links", web, 3, ("0s", 1_000_000));
+    crawl.run(disturb(5, 100, 40));
+    crawl.check();
+    note(format_args!("{:?}", crawl.status()));
+}
+
+#[test]
+#[ignore = "mounts a file system, as root"]
+fn a_full_disk_of_the_server_is_waited_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let mount = |size: &str| {
+        let options = format!("size={size}");
+        let mut command = Command::new("mount");
+        command.args(["-t", "tmpfs", "-o", &options, "none"]).arg(directory.path());
+        command.status().unwrap().success()
+    };
+    assert!(mount("110m"));
+    let mut postgres = Postgres::start_in(tempfile::tempdir_in(directory.path()).unwrap()).unwrap();
+    let web = Web { sites: 12, pages: 14, articles: 14 };
+    let crawl = Crawl::new(&postgres, "full", web, 3, ("20ms", 1000));
+    let filler = directory.path().join("filler");
+    let mut pages = [0, 0];
+    crawl.run(|step, _| match step {
+        60 => {
+            // All that is left.
+            let _ = fs::write(&filler, vec![1; 200 << 20]);
+        }
+        100 => pages[0] = crawl.server.requests().len(),
+        250 => pages[1] = crawl.server.requests().len(),
+        251 => fs::remove_file(&filler).unwrap(),
+        _ => {}
+    });
+    note(format_args!("requests while the disk was full: {pages:?}"));
+    assert_eq!(crawl.check(), BTreeMap::new());
+    postgres.stop();
+    drop(postgres);
+    Command::new("umount").arg("-l").arg(directory.path()).status().unwrap();
+}
+
+/// How many rounds a long test has.
+fn rounds(most: u64) -> u64 {
+    std::env::var("ROUNDS").ok().and_then(|it| it.parse().ok()).unwrap_or(most)
+}
+
+pub(crate) fn note(line: impl std::fmt::Display) {
+    std::io::stderr().write_all(format!("{line}\n").as_bytes()).unwrap();
 }

@@ -5,13 +5,20 @@ use std::{collections::HashMap, thread};
 use pagesieve::{
     Document, DurableFilter, Filter,
     cluster::{Address, drop_run, status},
+    extract::Extractor,
     filter::{Options, Verdict},
     fingerprint::{HashSeed, HashSeedChoice},
-    page::Outline,
+    page::{Outline, Page},
 };
+use serde_json::Value;
+
 use proptest::{prelude::*, test_runner::TestRunner};
 
-use super::postgres::{Postgres, postgres};
+use super::{
+    crawl::note,
+    postgres::{Postgres, postgres, skip_without_server},
+};
+use crate::data::shared;
 
 /// Words without meaning, the same for the same number.
 fn words(number: u64, count: usize) -> Vec<String> {
@@ -239,7 +246,7 @@ fn who_does_not_agree_is_refused() {
 
 #[test]
 fn after_a_crash_of_the_server_the_keys_are_made_again() {
-    let Some(mut server) = Postgres::start() else { return };
+    let Some(mut server) = Postgres::start() else { return skip_without_server() };
     let mut filter = share(&server, "crash");
     let mut urls = HashMap::new();
     for cluster in 0..40 {
@@ -258,4 +265,74 @@ fn after_a_crash_of_the_server_the_keys_are_made_again() {
         assert_eq!(other.id_of(found.of).unwrap(), urls[&cluster]);
     }
     assert!(filter.judge(&text(&filter, "more", (100, 0))).unwrap().verdict.is_unique());
+}
+
+/// The pages of the development data, each variant of a site as a site of its own, dealt out to three filters by site: how many duplicates they
+/// recognise, and how many one filter does.
+#[test]
+#[ignore = "a measurement"]
+fn recognition_across_filters() {
+    let (Some(server), Some(data)) = (postgres(), shared("pages.jsonl")) else { return };
+    fresh(server, "recognition");
+    let mut one =
+        Filter::new(&with(|it| it.hash_seed = HashSeedChoice::Fixed(HashSeed::PUBLIC))).unwrap();
+    let mut several: Vec<_> = (0..3).map(|_| share(server, "recognition")).collect();
+    let (extractor, mut counts) = (Extractor::default(), [0, 0, 0, 0]);
+    let mut pages: Vec<Value> = std::fs::read_to_string(&data)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    // The same order for all, in which variants follow each other.
+    pages.sort_by_key(|page| (page["rel"].to_string(), page["path"].to_string()));
+    for page in &pages {
+        let (path, variant) = (page["path"].as_str().unwrap(), page["variant"].as_str().unwrap());
+        let url = format!("http://{variant}.{}.test/{path}", page["site"].as_str().unwrap());
+        let body = std::fs::read(data.parent().unwrap().join("pages").join(path)).unwrap();
+        let page = Page { url: url.parse().ok(), body, ..Page::default() };
+        let (document, _) = several[0].documents().page(&extractor, &page);
+        let place = variant.bytes().map(usize::from).sum::<usize>() % 3;
+        let of_one = !one.judge(&document).unwrap().verdict.is_unique();
+        let of_several = !several[place].judge(&document).unwrap().verdict.is_unique();
+        counts[usize::from(of_one) + 2 * usize::from(of_several)] += 1;
+    }
+    let [neither, only_one, only_several, both] = counts;
+    note(format_args!(
+        "{neither} unique, {both} recognised by both, {only_one} by one filter only, {only_several} by three only"
+    ));
+    assert!(both + only_several >= (both + only_one) * 95 / 100);
+}
+
+/// Unique pages, judged by eight filters at once.
+#[test]
+#[ignore = "a measurement"]
+fn the_cost_of_a_claim() {
+    let Some(server) = Postgres::start() else { return skip_without_server() };
+    let (before, server) = (server.cpu(), &server);
+    let one = |number: u64| {
+        let mut filter = share(server, "cost");
+        let mut took = Vec::new();
+        for place in 0..2500_u64 {
+            let id = format!("http://site{number}.test/{place}");
+            let document =
+                page(&filter, &id, number * 10_000 + place, (number * 10_000 + place, 0));
+            let began = std::time::Instant::now();
+            assert!(filter.judge(&document).unwrap().verdict.is_unique());
+            took.push(began.elapsed());
+        }
+        took
+    };
+    let mut took: Vec<_> = thread::scope(|scope| {
+        let all: Vec<_> = (0..8).map(|number| scope.spawn(move || one(number))).collect();
+        all.into_iter().flat_map(|it| it.join().unwrap()).collect()
+    });
+    took.sort();
+    // Statistics of processes come late.
+    thread::sleep(std::time::Duration::from_secs(1));
+    let micros = (server.cpu() - before) * 1e6 / took.len() as f64;
+    let (half, most) = (took[took.len() / 2], took[took.len() * 99 / 100]);
+    let generations = status(&server.address("cost").parse().unwrap()).unwrap().generations;
+    note(format_args!(
+        "{micros:.0} us of the server's CPU, p50 {half:?}, p99 {most:?}, {generations:?}"
+    ));
 }

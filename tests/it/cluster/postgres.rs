@@ -29,9 +29,13 @@ pub(crate) fn postgres() -> Option<&'static Postgres> {
     static SERVER: OnceLock<Option<Postgres>> = OnceLock::new();
     let server = SERVER.get_or_init(Postgres::start).as_ref();
     if server.is_none() {
-        skip("no PostgreSQL server: install the package `postgresql`");
+        skip_without_server();
     }
     server
+}
+
+pub(crate) fn skip_without_server() {
+    skip("no PostgreSQL server: install the package `postgresql`");
 }
 
 impl Postgres {
@@ -76,6 +80,14 @@ impl Postgres {
         running.wait().unwrap();
         // Its children notice.
         thread::sleep(Duration::from_millis(300));
+    }
+
+    /// Ends it in order, though not for those who use it.
+    pub(crate) fn stop(&mut self) {
+        let Some(mut running) = self.running.take() else { return };
+        signal("-INT", &self.pid().to_string());
+        drop(running.stdin.take());
+        running.wait().unwrap();
     }
 
     /// Starts it again, and waits until it answers.
