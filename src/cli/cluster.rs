@@ -5,7 +5,7 @@ use std::io::Write;
 use super::{Exit, Failure, Out, Result, exit::cluster_failure, notify, write_line};
 use crate::{
     cluster::{self, Address, MemberStatus, Status},
-    crawl::Tally,
+    crawl::{MemberReport, Tally},
     page::thousands,
 };
 
@@ -104,15 +104,17 @@ fn print(status: &Status, out: &mut Out) -> Result<()> {
             MemberStatus { is_taken: true, .. } => "is stopped",
             _ => "is free",
         };
-        let counts = tally(member);
+        let MemberReport { counts, claimed } = report_of(member);
         lines.push(format!(
-            "member {}: {state}, {} starts, {} fetched, {} unique, links sent {} and received {}",
+            "member {}: {state}, {} starts, {} fetched, {} unique, links sent {} and received {}, {} claims in {:.1} s",
             member.member,
             member.epoch,
             thousands(counts.fetched),
             thousands(counts.unique),
             count(member.sent),
             count(member.received),
+            thousands(claimed.claims),
+            claimed.seconds,
         ));
     }
     lines.iter().try_for_each(|line| writeln!(out, "{line}")).map_err(Failure::Output)
@@ -123,7 +125,7 @@ pub(super) fn report(address: &str, out: &mut Out) -> Result<Exit> {
     let status = cluster::status(&read(address)?).map_err(cluster_failure)?;
     let mut all = Tally::default();
     for Tally { fetched, unique, exact, near, failed, queued, asked_again, bytes } in
-        status.members.iter().map(tally)
+        status.members.iter().map(|member| report_of(member).counts)
     {
         all.fetched += fetched;
         all.unique += unique;
@@ -145,8 +147,8 @@ pub(super) fn report(address: &str, out: &mut Out) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The counts that a member has reported last.
-fn tally(member: &MemberStatus) -> Tally {
+/// What a member has reported last.
+fn report_of(member: &MemberStatus) -> MemberReport {
     let report = member.report.as_deref();
     report.and_then(|report| serde_json::from_str(report).ok()).unwrap_or_default()
 }

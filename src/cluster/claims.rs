@@ -1,7 +1,8 @@
 //! The claim of a document, by one transaction.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
+use serde::{Deserialize, Serialize};
 use tokio_postgres::{Row, types::ToSql};
 
 use super::{ClusterError, Connection, Failure, Run, Server, Session, is_missing_table};
@@ -13,8 +14,6 @@ const MOST_COMPARED: usize = 16;
 const CHECK_EVERY: u32 = 256;
 /// A claim that was lost in a crash of the server is made again or harmless: the log need not be on the disk.
 const SETTINGS: &str = "-c synchronous_commit=off";
-/// The lock of the generations: whoever claims shares it.
-const LOCK: &str = "hashtext(current_schema()::text), 1";
 
 /// Claims documents. What this process has claimed before it does not compare with: its own window has that.
 #[derive(Debug)]
@@ -23,6 +22,15 @@ pub(crate) struct Claims {
     number: i32,
     generation: i32,
     until_check: u32,
+    tally: ClaimTally,
+}
+
+/// How many documents were claimed or looked at, how many of them repeated one of others, and for how many seconds that was waited for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ClaimTally {
+    pub(crate) claims: u64,
+    pub(crate) repeats: u64,
+    pub(crate) seconds: f64,
 }
 
 /// A document of another one that is repeated.
@@ -71,7 +79,13 @@ fn all_holders(generation: i32) -> String {
 impl Claims {
     pub(crate) fn new(server: &Arc<Server>, run: &Run) -> Self {
         let session = Session::new(server, SETTINGS);
-        Self { session, number: run.session, generation: 1, until_check: 1 }
+        let tally = ClaimTally::default();
+        Self { session, number: run.session, generation: 1, until_check: 1, tally }
+    }
+
+    /// What it has done since the start.
+    pub(crate) fn tally(&self) -> ClaimTally {
+        self.tally
     }
 
     /// Claims a document, or only looks whether it could.
@@ -83,8 +97,9 @@ impl Claims {
         claim: &Claim<'_>,
         is_looked_at: bool,
     ) -> Result<Option<Found>, ClusterError> {
-        let Self { session, number, generation, until_check } = self;
-        session.persist(async |connection| {
+        let began = Instant::now();
+        let Self { session, number, generation, until_check, tally } = self;
+        let found = session.persist(async |connection| {
             let attempt = Attempt { connection, claim, session: *number, generation: *generation };
             let result = if is_looked_at { attempt.look().await } else { attempt.claim().await };
             let result = match result {
@@ -106,7 +121,11 @@ impl Claims {
                     Err(Failure::Again)
                 }
             }
-        })
+        })?;
+        tally.claims += 1;
+        tally.repeats += u64::from(found.is_some());
+        tally.seconds += began.elapsed().as_secs_f64();
+        Ok(found)
     }
 
     /// Gives up a document that was claimed.
@@ -117,8 +136,9 @@ impl Claims {
         let id = key.0.cast_signed();
         self.session.persist(async |connection| {
             let generation = make_ready(connection).await?;
+            let lock = format!("SELECT pg_advisory_xact_lock_shared({})", connection.generations());
             let transaction = connection.client.transaction().await?;
-            transaction.execute(&format!("SELECT pg_advisory_xact_lock_shared({LOCK})"), &[]).await?;
+            transaction.batch_execute(&lock).await?;
             for generation in (generation - 1).max(1)..=generation {
                 let sql = format!(
                     "WITH gone AS (DELETE FROM record_{generation} WHERE id = $1 RETURNING keys)
@@ -153,8 +173,8 @@ impl Attempt<'_> {
     async fn claim(self) -> Result<Step, Failure> {
         let (generation, id, keys) = (self.generation, self.id(), &self.claim.keys);
         let connection = self.connection;
-        let lock =
-            connection.prepare(&format!("SELECT pg_advisory_xact_lock_shared({LOCK})")).await?;
+        let lock = format!("SELECT pg_advisory_xact_lock_shared({})", connection.generations());
+        let lock = connection.prepare(&lock).await?;
         let ready = connection.prepare("SELECT generation FROM ready").await?;
         let insert = format!(
             "INSERT INTO key_{generation} SELECT unnest($1::bigint[]), $2, $3 ON CONFLICT DO NOTHING"
@@ -235,8 +255,9 @@ async fn make_ready(connection: &mut Connection) -> Result<i32, Failure> {
     if let Some(ready) = ready {
         return Ok(ready.get(0));
     }
+    let lock = format!("SELECT pg_advisory_xact_lock({})", connection.generations());
     let transaction = connection.client.transaction().await?;
-    transaction.batch_execute(&format!("SELECT pg_advisory_xact_lock({LOCK})")).await?;
+    transaction.batch_execute(&lock).await?;
     let generation: i32 = transaction.query_one("SELECT generation FROM run", &[]).await?.get(0);
     if transaction.query_opt("SELECT FROM ready", &[]).await?.is_none() {
         tracing::warn!("the keys are made again from the records: the server had crashed");
@@ -268,8 +289,9 @@ async fn turn_if_full(connection: &mut Connection, generation: i32) -> Result<()
     if !full {
         return Ok(());
     }
+    let lock = format!("SELECT pg_advisory_xact_lock({})", connection.generations());
     let transaction = connection.client.transaction().await?;
-    transaction.batch_execute(&format!("SELECT pg_advisory_xact_lock({LOCK})")).await?;
+    transaction.batch_execute(&lock).await?;
     let is_ready = transaction.query_opt("SELECT FROM ready", &[]).await?.is_some();
     if is_ready && transaction.query_one(&is_full, &[]).await?.get::<_, bool>(0) {
         let (next, last) = (generation + 1, generation - 1);

@@ -82,6 +82,12 @@ impl Address {
         format!("pagesieve_{safe}_{:08x}", hash >> 32)
     }
 
+    /// The number of the schema among locks.
+    pub(super) fn lock(&self) -> i32 {
+        let hash = xxhash_rust::xxh3::xxh3_64(self.schema().as_bytes());
+        i32::try_from(hash >> 33).unwrap_or(0)
+    }
+
     /// Connects, as a session with these settings. The connection works on the runtime that this is called on.
     pub(super) async fn connect(&self, settings: &str) -> Result<Client, tokio_postgres::Error> {
         let mut config = self.config.clone();

@@ -14,7 +14,7 @@ use std::{
 
 use tokio::time::{sleep, timeout};
 
-use super::{Address, ClusterError, Connection, Failure, Run, Server, Session};
+use super::{Address, ClusterError, Connection, FIRST_LOCK, Failure, Run, Server, Session};
 
 /// After this time the server ends a silent session; for this time since it was asked last the lease holds.
 const SILENCE: &str = "-c idle_session_timeout=15s";
@@ -25,8 +25,6 @@ const PING: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Batches that are received at once.
 const AT_ONCE: i64 = 64;
-/// The first lock of a member: other numbers have other meanings.
-const FIRST_LOCK: i32 = 2;
 
 /// The member that owns a site.
 #[must_use]
@@ -289,8 +287,8 @@ async fn free_members(
 
 /// Takes the lock of a member for this session, if it is free.
 async fn try_lock(connection: &Connection, member: i32) -> Result<bool, tokio_postgres::Error> {
-    let sql = "SELECT pg_try_advisory_lock(hashtext(current_schema()::text), $1)";
-    Ok(connection.client.query_one(sql, &[&(member + FIRST_LOCK)]).await?.get(0))
+    let sql = "SELECT pg_try_advisory_lock($1, $2)";
+    Ok(connection.client.query_one(sql, &[&connection.lock, &(member + FIRST_LOCK)]).await?.get(0))
 }
 
 /// Keeps the lease.

@@ -43,7 +43,7 @@ use tokio_postgres::{Client, Statement, error::SqlState, types::ToSql};
 
 use crate::fingerprint::HashSeed;
 
-pub(crate) use claims::{Claims, Found};
+pub(crate) use claims::{ClaimTally, Claims, Found};
 pub use connect::Address;
 #[cfg(feature = "crawl")]
 pub(crate) use member::{Lease, Member, member_of};
@@ -51,6 +51,8 @@ pub use status::{Generation, MemberStatus, Status, drop_run, forget, status};
 
 /// The version of the tables.
 const LAYOUT: i32 = 1;
+/// The first lock of a member: those before it are for the creation of the tables, and for the generations.
+const FIRST_LOCK: i32 = 2;
 const SCHEMA: &str = include_str!("schema.sql");
 /// How long a statement may take. The keys of 10^8 records take longer to be made again: then it is tried again.
 const LONGEST: Duration = Duration::from_secs(30);
@@ -265,12 +267,19 @@ impl Server {
 struct Connection {
     client: Client,
     prepared: HashMap<String, Statement>,
+    /// The number of the schema among locks.
+    lock: i32,
 }
 
 impl Connection {
     async fn open(address: &Address, settings: &str) -> Result<Self, tokio_postgres::Error> {
         let client = address.connect(settings).await?;
-        Ok(Self { client, prepared: HashMap::new() })
+        Ok(Self { client, prepared: HashMap::new(), lock: address.lock() })
+    }
+
+    /// The lock of the generations: whoever claims shares it.
+    fn generations(&self) -> String {
+        format!("{}, 1", self.lock)
     }
 
     async fn prepare(&mut self, sql: &str) -> Result<Statement, tokio_postgres::Error> {
@@ -411,7 +420,8 @@ pub(crate) fn open(server: &Arc<Server>, terms: &Terms) -> Result<Run, ClusterEr
     let row = Session::new(server, "").persist(async |connection| {
         let transaction = connection.client.transaction().await?;
         let schema = server.address.schema();
-        transaction.execute("SELECT pg_advisory_xact_lock(hashtext($1), 0)", &[&schema]).await?;
+        let lock = format!("SELECT pg_advisory_xact_lock({}, 0)", server.address.lock());
+        transaction.batch_execute(&lock).await?;
         let known = "SELECT to_regclass(quote_ident($1) || '.run') IS NOT NULL";
         if !transaction.query_one(known, &[&schema]).await?.get::<_, bool>(0) {
             create(&transaction, &schema, terms).await?;

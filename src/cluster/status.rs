@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{Address, ClusterError, Connection, Failure, Server, Session, is_missing_table};
+use super::{
+    Address, ClusterError, Connection, FIRST_LOCK, Failure, Server, Session, is_missing_table,
+};
 
 /// How long a command waits for the server.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -75,19 +77,22 @@ pub fn status(address: &Address) -> Result<Status, ClusterError> {
                    (SELECT count(*) FROM pg_locks WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())) \
                    FROM run";
         let run = client.query_one(sql, &[]).await?;
-        let sql = "SELECT m.member, EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND objid = m.member + 2 \
-                   AND classid = (hashtext(current_schema()::text)::bigint & 4294967295)::oid), \
+        let sql = "SELECT m.member, EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted \
+                   AND classid::bigint = $1::int AND objid::bigint = m.member + $2::int AND database = (SELECT oid FROM pg_database WHERE datname = current_database())), \
                    state IS NOT NULL, epoch, is_idle, sent, received, report FROM member m ORDER BY m.member";
-        let members = client.query(sql, &[]).await?.into_iter().map(|row| MemberStatus {
-            member: row.get(0),
-            is_running: row.get(1),
-            is_taken: row.get(2),
-            epoch: row.get(3),
-            is_idle: row.get(4),
-            sent: row.get(5),
-            received: row.get(6),
-            report: row.get(7),
-        });
+        let members =
+            client.query(sql, &[&connection.lock, &FIRST_LOCK]).await?.into_iter().map(|row| {
+                MemberStatus {
+                    member: row.get(0),
+                    is_running: row.get(1),
+                    is_taken: row.get(2),
+                    epoch: row.get(3),
+                    is_idle: row.get(4),
+                    sent: row.get(5),
+                    received: row.get(6),
+                    report: row.get(7),
+                }
+            });
         let members: Vec<_> = members.collect();
         let (mut generations, present) = (Vec::new(), run.get::<_, i32>(4));
         for generation in ((present - 1).max(1)..=present).rev() {

@@ -10,9 +10,12 @@ use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::plan::{CrawlError, Plan, Root};
+use super::{
+    control::Tally,
+    plan::{CrawlError, Plan, Root},
+};
 use crate::{
-    cluster::{self, ClusterError, Lease, Member, Run, Server, Terms, member_of},
+    cluster::{self, ClaimTally, ClusterError, Lease, Member, Run, Server, Terms, member_of},
     fingerprint::HashSeed,
     page::{NormalUrl, Timestamp, site_of},
     state::State,
@@ -48,6 +51,22 @@ impl SentLink {
     /// The URL, if it is one.
     pub(super) fn url(&self) -> Option<NormalUrl> {
         Some(NormalUrl::stored(&self.url)?.spelt(self.given.as_deref()))
+    }
+}
+
+/// What a member reports of itself.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct MemberReport {
+    pub(crate) counts: Tally,
+    /// Of the last start.
+    pub(crate) claimed: ClaimTally,
+}
+
+impl MemberReport {
+    pub(super) fn json(counts: Tally, claimed: Option<ClaimTally>) -> String {
+        let report = Self { counts, claimed: claimed.unwrap_or_default() };
+        serde_json::to_string(&report).expect("a report is JSON")
     }
 }
 

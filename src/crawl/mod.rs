@@ -34,6 +34,8 @@ pub use crate::report::{End, Report};
 #[cfg(feature = "cli")]
 pub(crate) use against::{hash_seed_of, recipe_of};
 pub use backup::backup;
+#[cfg(feature = "cli")]
+pub(crate) use cluster::MemberReport;
 pub use control::{Control, Progress, Tally, Waits};
 #[cfg(feature = "cli")]
 pub(crate) use directory::state_in;

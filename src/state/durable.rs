@@ -23,7 +23,7 @@ use super::{
 use crate::fingerprint::Segment;
 #[cfg(feature = "cluster")]
 use crate::{
-    cluster::{self, Address, Claims, Found, Run, Server, Terms},
+    cluster::{self, Address, ClaimTally, Claims, Found, Run, Server, Terms},
     filter::{Claim, Ground, Match},
 };
 use crate::{
@@ -319,6 +319,11 @@ impl Filter<Durable> {
         let mut filter = Self::of_filter(State::open(path)?, &options, || run.hash_seed, report)?;
         filter.claim_with(&server, &run);
         Ok(filter)
+    }
+
+    /// What it has claimed since the start, if the window is shared.
+    pub(crate) fn claimed(&self) -> Option<ClaimTally> {
+        self.store.claims.as_ref().map(Claims::tally)
     }
 
     /// Claims what is unique from now on.

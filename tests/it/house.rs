@@ -59,7 +59,7 @@ const CRAWL: &[(&str, &[&str])] = &[
     ("outcome", &["schedule", "sitemap", "robots", "politeness", "fetch"]),
     ("schedule", &["robots", "politeness"]),
     ("against", &["plan", "directory"]),
-    ("cluster", &["plan"]),
+    ("cluster", &["control", "plan"]),
     ("learnt", &[]),
     ("directory", &["plan"]),
     ("plan", &["scope", "politeness", "fetch"]),

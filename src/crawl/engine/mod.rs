@@ -40,7 +40,7 @@ use tokio::{
 
 use super::{
     against::Others,
-    cluster::Cluster,
+    cluster::{Cluster, MemberReport},
     control::{Control, Progress, Tally, Waits},
     directory::keep_marks,
     outcome::Event,
@@ -223,14 +223,14 @@ impl Engine {
             return Ok(true);
         }
         self.commit()?;
-        let counts = serde_json::to_string(&self.counts).expect("counts are JSON");
+        let report = MemberReport::json(self.counts, self.filter.claimed());
         let has_budget_left = !self.schedule.is_budget_spent() || self.urls.open() == 0;
         let Some(cluster) = &mut self.cluster else { return Ok(true) };
         if !has_budget_left && cluster.take_pages(self.plan.crawl.max_pages)? {
             self.set_budget();
             return Ok(false);
         }
-        cluster.rest(&counts)
+        cluster.rest(&report)
     }
 
     /// The budget of this process: of a crawl that is shared, what it has taken so far.

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::{Engine, record::MOVED};
 use crate::{
     crawl::{
+        cluster::MemberReport,
         control::Tally,
         directory::{STATE, check_report, open_run},
         plan::CrawlError,
@@ -42,7 +43,7 @@ impl Engine {
         let report = summarise(state, &self.builder, run(state)?)?;
         report.write(&self.plan.directory)?;
         if let Some(cluster) = &mut self.cluster {
-            cluster.report(&serde_json::to_string(&self.counts).expect("counts are JSON"))?;
+            cluster.report(&MemberReport::json(self.counts, self.filter.claimed()))?;
         }
         Ok(report)
     }
