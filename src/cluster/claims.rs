@@ -173,33 +173,27 @@ impl Attempt<'_> {
     async fn claim(self) -> Result<Step, Failure> {
         let (generation, id, keys) = (self.generation, self.id(), &self.claim.keys);
         let connection = self.connection;
-        let lock = format!("SELECT pg_advisory_xact_lock_shared({})", connection.generations());
-        let lock = connection.prepare(&lock).await?;
-        let ready = connection.prepare("SELECT generation FROM ready").await?;
+        // The lock is there before the first row.
         let insert = format!(
-            "INSERT INTO key_{generation} SELECT unnest($1::bigint[]), $2, $3 ON CONFLICT DO NOTHING"
+            "WITH locked AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared({}))
+             INSERT INTO key_{generation} SELECT unnest($1::bigint[]), $2, $3 FROM locked ON CONFLICT DO NOTHING",
+            connection.generations()
         );
         let insert = connection.prepare(&insert).await?;
         let search = connection.prepare(&all_holders(generation)).await?;
+        // Whoever has the lock is in the generation that it sees now.
         let keep = format!(
-            "INSERT INTO record_{generation} (id, session, url, keys, sketch, mask) VALUES ($1, $2, $3, $4, $5, $6)
+            "INSERT INTO record_{generation} (id, session, url, keys, sketch, mask)
+             SELECT $1::bigint, $2::int, $3::text, $4::bigint[], $5::bytea, $6::bytea FROM ready WHERE generation = {generation}
              ON CONFLICT (id) DO UPDATE SET session = $2, url = $3, keys = $4, sketch = $5, mask = $6"
         );
         let keep = connection.prepare(&keep).await?;
         let client = &connection.client;
         let parameters: [&(dyn ToSql + Sync); 3] = [keys, &id, &self.session];
         // They are sent together, and done in this order.
-        let (begun, locked, ready, inserted) = tokio::join!(
-            client.batch_execute("BEGIN"),
-            client.query_one(&lock, &[]),
-            client.query_opt(&ready, &[]),
-            client.execute(&insert, &parameters),
-        );
+        let (begun, inserted) =
+            tokio::join!(client.batch_execute("BEGIN"), client.execute(&insert, &parameters));
         begun?;
-        locked?;
-        if ready?.map(|row| row.get::<_, i32>(0)) != Some(generation) {
-            return Ok(Step::Moved);
-        }
         let are_all_new = inserted? == keys.len() as u64;
         if !are_all_new || generation > 1 {
             let rows = client.query(&search, &parameters).await?;
@@ -213,10 +207,11 @@ impl Attempt<'_> {
         let parameters: [&(dyn ToSql + Sync); 6] =
             [&id, &self.session, &url, keys, &sketch, &self.claim.mask];
         let (kept, committed) =
-            tokio::join!(client.execute(&keep, &parameters), client.batch_execute("COMMIT"),);
-        kept?;
+            tokio::join!(client.execute(&keep, &parameters), client.batch_execute("COMMIT"));
+        let is_kept = kept? > 0;
         committed?;
-        Ok(Step::Done(None))
+        // Keys without a record find nothing, and are those of an older generation, or are made again.
+        Ok(if is_kept { Step::Done(None) } else { Step::Moved })
     }
 
     async fn look(self) -> Result<Step, Failure> {
