@@ -14,8 +14,8 @@ use super::{
 };
 use crate::{fingerprint::Digest, page::DocId};
 
-/// At most this many passages of a document are keys by which others find it: twelve of its body text, and some of the prose around it.
-const MOST_PASSAGES: usize = 16;
+/// At most this many passages of a document are keys by which others find it: those of its body text, if that is long.
+const MOST_PASSAGES: usize = 12;
 
 /// By what a document is compared with those of others.
 #[derive(Clone, Copy, Debug)]

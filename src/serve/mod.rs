@@ -42,7 +42,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    cluster::Address,
+    cluster::{Address, ClaimTally},
     filter,
     fingerprint::HashSeed,
     input::{Input, Prepared, prepare},
@@ -124,7 +124,7 @@ pub(crate) async fn run(
         preparation: Arc::new(prepare(documents)),
         judge,
         room: Arc::new(Semaphore::new(options.queue)),
-        metrics: Metrics::new(),
+        metrics: Metrics::new(options.shared.is_some()),
         streams: Arc::clone(&streams),
         stopping: stopping.clone(),
         options,
@@ -198,11 +198,20 @@ impl Service {
             // The queue has room again when this is judged, whether the client waits or not.
             let _room = room;
             let all = prepared.iter().map(|document| judge(filter, document, dry));
-            Ok((all.collect::<Result<Vec<_>, _>>()?, filter.len()))
+            Ok((all.collect::<Result<Vec<_>, _>>()?, (filter.len(), filter.claimed())))
         });
         let judged = judged.await;
         self.metrics.queued.dec_by(count);
-        let (judged, len) = judged?;
+        let (judged, (len, claimed)) = judged?;
+        if let Some(ClaimTally { claims, repeats, seconds }) = claimed {
+            let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+            #[expect(clippy::cast_possible_truncation, reason = "it saturates")]
+            let waited = (seconds * 1000.0) as i64;
+            let values = [number(claims), number(repeats), waited];
+            for (gauge, value) in self.metrics.claims.iter().zip(values) {
+                gauge.set(value);
+            }
+        }
         self.metrics.window.set(i64::try_from(len).unwrap_or(i64::MAX));
         if !dry {
             for (verdict, _) in &judged {

@@ -297,6 +297,9 @@ fn three_members_fetch_every_page_once_and_keep_one_of_each_cluster() {
     let status = crawl.status();
     assert!(status.is_over && status.links_open == 0, "{status:?}");
     let received: i64 = status.members.iter().map(|it| it.received).sum();
+    let report = crate::cli::pagesieve().args(["report", "--cluster", &crawl.address]).assert();
+    let report: serde_json::Value = serde_json::from_str(&crate::cli::stdout(&report)).unwrap();
+    assert_eq!(report["counts"]["fetched"], crawl.web.urls().len());
     assert!(received > 0 && received == status.members.iter().map(|it| it.sent).sum::<i64>());
 
     // A finished member ends again.

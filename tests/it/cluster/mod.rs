@@ -1,5 +1,6 @@
 //! Windows and crawls that several processes share, on a real PostgreSQL server.
 
+mod commands;
 mod crawl;
 mod filter;
-pub(crate) mod postgres;
+mod postgres;
