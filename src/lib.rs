@@ -27,6 +27,7 @@
 //! | `jieba` | Chinese words by dictionary, which the default options ask for |
 //! | `html` | the `extract` module: body text and links of HTML pages; normalised URLs |
 //! | `state` | `DurableFilter`: the filter's window in a file |
+//! | `cluster` | a window that several processes share, and crawls by several machines (PostgreSQL) |
 //! | `crawl` | the `crawl` module: the crawler |
 //! | `cli` | the program `pagesieve` |
 //! | `serve` | `pagesieve serve`: the filter over HTTP |
@@ -45,6 +46,8 @@
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
+#[cfg(feature = "cluster")]
+pub mod cluster;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod config;

@@ -15,6 +15,7 @@ use std::{
 
 use pagesieve::{
     DocId, Document, DurableFilter, Judgement,
+    cluster::Address,
     extract::Extractor,
     filter::{self, Held, Key, Options, OptionsError, Thresholds, WindowOptions},
     fingerprint::{Feature, HashSeed, HashSeedChoice},
@@ -49,7 +50,8 @@ const NO_ROOM: i32 = 28;
 
 /// Judges documents in order of arrival, and remembers the unique ones of the window.
 ///
-/// Filter(path=None, **options): without a path, or with ":memory:", the window is in memory. The options and their defaults:
+/// Filter(path=None, **options): without a path, or with ":memory:", the window is in memory. With "postgres://USER@HOST/DATABASE#NAME" instead, all who
+/// name the same share one window. The options and their defaults:
 ///
 /// mode="balanced"        (str) what counts as near: "balanced", "classic" or "strict"
 /// similarity=None        (float) instead: how similar texts and pages must be, above 0 and at most 1; 0.95 is about the default for texts
@@ -219,7 +221,14 @@ impl Inner {
     fn open(path: Option<PathBuf>, options: Options, seed: HashSeed) -> Result<Self, Failure> {
         let mut window = match &path {
             Some(path) => {
-                let filter = DurableFilter::open_or_create(path, &options, seed)?;
+                let address = path.to_str().filter(|path| Address::is_meant(path));
+                let filter = match address {
+                    Some(address) => {
+                        let address = address.parse().map_err(state::StateError::from)?;
+                        DurableFilter::share(&address, &options)?
+                    }
+                    None => DurableFilter::open_or_create(path, &options, seed)?,
+                };
                 Window::File(Box::new(filter))
             }
             None => Window::in_memory(&with_seed(&options, seed))?,

@@ -22,7 +22,7 @@ use url::Url;
 #[cfg(feature = "serve")]
 use super::serve;
 use super::{
-    Exit, Failure, Out, Result,
+    Exit, Failure, Out, Result, cluster,
     compare::compare,
     exit::{next_signal, runtime},
     notify,
@@ -75,6 +75,15 @@ pub(super) struct Args {
     /// Print the summary as one JSON document: the counts, the warnings and the end of report.json
     #[arg(long, conflicts_with = "dry_run")]
     json: bool,
+    /// Crawl as one of several machines that share the crawl on this PostgreSQL server: `postgres://USER@HOST/DATABASE`
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["dry_run", "revisit"])]
+    cluster: Option<String>,
+    /// The member that the run directory is, from 0: it owns a part of the sites; `auto` takes a free one
+    #[arg(long, value_name = "N", requires = "cluster", default_value = "auto", value_parser = member)]
+    member: Wanted,
+    /// The number of members, if this is the first one: more than machines, because it is fixed
+    #[arg(long, value_name = "N", requires = "cluster", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    members: u32,
     /// How to show progress on standard error
     #[arg(long, value_enum, default_value_t)]
     progress: Show,
@@ -82,6 +91,18 @@ pub(super) struct Args {
     #[cfg(feature = "serve")]
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true, default_missing_value = "127.0.0.1:8041", value_parser = serve::addresses)]
     live: Option<serve::Listen>,
+}
+
+/// A member, or any.
+#[derive(Clone, Copy, Debug)]
+struct Wanted(Option<u32>);
+
+fn member(text: &str) -> Result<Wanted, String> {
+    if text == "auto" {
+        return Ok(Wanted(None));
+    }
+    let number = text.parse().map_err(|_| "write a number from 0, or auto".to_owned())?;
+    Ok(Wanted(Some(number)))
 }
 
 /// Write the report of a run again, and print its summary; or compare two runs
@@ -93,11 +114,14 @@ pub(super) struct Args {
 #[derive(Debug, clap::Args)]
 pub(super) struct ReportArgs {
     /// The run directory
-    #[arg(value_name = "RUN")]
-    directory: PathBuf,
+    #[arg(value_name = "RUN", required_unless_present = "cluster")]
+    directory: Option<PathBuf>,
     /// Another run directory, to compare the first with
     #[arg(value_name = "OTHER")]
     other: Option<PathBuf>,
+    /// Instead: print the counts of all members of the crawl at this address together, as JSON
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "directory")]
+    cluster: Option<String>,
 }
 
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
@@ -106,6 +130,10 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
         plan.crawl.revisit_after.get_or_insert(Duration::ZERO);
     }
     plan.retry_failed = args.retry_failed;
+    if let Some(address) = &args.cluster {
+        let address = cluster::read(address)?;
+        plan.cluster = Some(crawl::Cluster::new(address, args.member.0, args.members));
+    }
     if args.dry_run {
         return dry_run(&plan, out);
     }
@@ -180,12 +208,16 @@ fn say_what_is_continued(plan: &Plan) {
 }
 
 pub(super) fn report(args: &ReportArgs, out: &mut Out) -> Result<Exit> {
-    if let Some(other) = &args.other {
-        return compare(out, [&args.directory, other]);
+    if let Some(address) = &args.cluster {
+        return cluster::report(address, out);
     }
-    let (report, is_written) = crawl::report(&args.directory)?;
+    let directory = args.directory.as_deref().unwrap_or(Path::new(""));
+    if let Some(other) = &args.other {
+        return compare(out, [directory, other]);
+    }
+    let (report, is_written) = crawl::report(directory)?;
     if is_written {
-        print_summary(&report, &args.directory, out)?;
+        print_summary(&report, directory, out)?;
         return Ok(Exit::Done);
     }
     write!(out, "{report}").map_err(Failure::Output)?;

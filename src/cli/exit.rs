@@ -14,6 +14,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::notify;
 use crate::{
+    cluster::ClusterError,
     config::ConfigError,
     crawl::CrawlError,
     eval::CorpusError,
@@ -124,6 +125,11 @@ impl Failure {
             _ => Exit::Failed,
         }
     }
+}
+
+/// For `map_err`: a server refused something, or there is none.
+pub(super) fn cluster_failure(error: ClusterError) -> Failure {
+    CrawlError::from(error).into()
 }
 
 /// Prints an error of one document, with its causes, as one line. The command continues.

@@ -6,6 +6,7 @@
 
 mod about;
 mod check;
+mod cluster;
 mod compare;
 mod crawl;
 #[cfg(feature = "demo")]
@@ -81,6 +82,7 @@ enum Command {
     Crawl(crawl::Args),
     Report(crawl::ReportArgs),
     Review(review::Args),
+    Cluster(cluster::Args),
     Pages(pages::Args),
     Export(export::ExportArgs),
     Links(export::LinksArgs),
@@ -146,6 +148,7 @@ fn run(command: Command, out: &mut Out) -> Result<Exit> {
         Command::Crawl(args) => crawl::run(&args, out),
         Command::Report(args) => crawl::report(&args, out),
         Command::Review(args) => review::review(&args, out),
+        Command::Cluster(args) => cluster::run(&args, out),
         Command::Pages(args) => pages::run(&args, out),
         Command::Export(args) => export::export(&args, out),
         Command::Links(args) => export::links(&args, out),

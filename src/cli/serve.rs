@@ -11,16 +11,18 @@ use tokio::{net::TcpListener, sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Exit, Failure, Result,
+    Exit, Failure, Result, cluster,
     document::{Settings, preparation},
     exit::{next_signal, runtime},
     notify,
 };
 use crate::{
+    cluster::Address,
     config::Config,
     crawl::{Control, Plan, Progress},
     live::{Shown, serve as show},
     serve::{self, Options, ServeError},
+    state::Home,
 };
 
 /// The variable that has the token.
@@ -38,8 +40,9 @@ Examples:
     curl -d '{\"id\": \"a\", \"text\": \"The tide is high.\"}' http://127.0.0.1:8040/v1/judge
     PAGESIEVE_TOKEN=secret pagesieve serve --state seen.db --listen 0.0.0.0:8040")]
 pub(super) struct Args {
-    /// The file of the window; it is created if there is none
-    #[arg(long, value_name = "FILE")]
+    /// The file of the window; it is created if there is none. Or a PostgreSQL server, on which several services share a window:
+    /// `postgres://USER@HOST/DATABASE#NAME`
+    #[arg(long, value_name = "FILE|ADDRESS")]
     state: PathBuf,
     /// The address or host name and the port to listen on; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8040", value_parser = addresses)]
@@ -91,8 +94,12 @@ pub(super) fn run(args: &Args) -> Result<Exit> {
             "raise --queue or lower --max-batch",
         ));
     }
+    let address = args.state.to_str().filter(|state| Address::is_meant(state));
+    let shared = address.map(cluster::read).transpose()?;
+    let home = shared.is_some().then(Home::make).transpose()?;
     let options = Options {
-        state: args.state.clone(),
+        state: home.as_ref().map_or_else(|| args.state.clone(), Home::path),
+        shared,
         filter: config.dedup.filter(),
         token,
         max_body: usize::try_from(args.max_body.as_u64()).unwrap_or(usize::MAX),

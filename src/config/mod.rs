@@ -93,6 +93,7 @@ impl Config {
             ours.clone_into(&mut crawl.user_agent);
         }
         Plan {
+            cluster: None,
             directory: self.output.unwrap_or_else(|| directory(&name)),
             name,
             crawl,

@@ -5,6 +5,7 @@
 
 mod against;
 mod backup;
+mod cluster;
 mod control;
 mod directory;
 mod dry_run;
@@ -33,13 +34,15 @@ pub use crate::report::{End, Report};
 #[cfg(feature = "cli")]
 pub(crate) use against::{hash_seed_of, recipe_of};
 pub use backup::backup;
+#[cfg(feature = "cli")]
+pub(crate) use cluster::MemberReport;
 pub use control::{Control, Progress, Tally, Waits};
 #[cfg(feature = "cli")]
 pub(crate) use directory::state_in;
 pub use directory::{delete_run, is_run};
 pub use dry_run::{Forecast, ForecastUrl, SeedProblem, check_seeds, dry_run};
 pub use engine::{Standing, report, standing};
-pub use plan::{CrawlError, Dedup, Links, Options, Plan, Policy, Store};
+pub use plan::{Cluster, CrawlError, Dedup, Links, Options, Plan, Policy, Store};
 pub use read_run::{
     JudgedPage, Link, Lookup, NearPage, Outcome, PastRun, Recent, Revisits, UrlExplanation,
 };

@@ -16,6 +16,7 @@ use super::{
     scope::{Scope, ScopeError, Seed, SeedLineError, Source, read_seed_file},
 };
 use crate::{
+    cluster::{Address, ClusterError},
     extract,
     filter::{self, Mode, OptionsError, Radius, Similarity, WindowOptions},
     fingerprint::{HashSeedChoice, Segment},
@@ -204,6 +205,26 @@ pub enum Links {
     Follow,
 }
 
+/// A crawl that several machines share.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Cluster {
+    /// The server.
+    pub address: Address,
+    /// The member that the run directory is, from 0; a free one if it is not given.
+    pub member: Option<u32>,
+    /// The number of members, if this is the first one.
+    pub members: u32,
+}
+
+impl Cluster {
+    /// A member of the crawl on this server.
+    #[must_use]
+    pub fn new(address: Address, member: Option<u32>, members: u32) -> Self {
+        Self { address, member, members }
+    }
+}
+
 /// A crawl to be run.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -214,6 +235,8 @@ pub struct Plan {
     pub directory: PathBuf,
     /// Whether the start asks for all URLs again whose failure may have passed, not only for those that failed some hours ago.
     pub retry_failed: bool,
+    /// The crawl of several machines that it is a part of, if it is.
+    pub cluster: Option<Cluster>,
     /// The `[crawl]` table.
     pub crawl: Options,
     /// The `[politeness]` table.
@@ -239,6 +262,7 @@ impl Plan {
         Self {
             name: name.into(),
             directory: directory.into(),
+            cluster: None,
             crawl: Options::default(),
             retry_failed: false,
             politeness: politeness::Options::default(),
@@ -286,6 +310,9 @@ pub(crate) type Root = (UrlKind, Vec<NormalUrl>);
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CrawlError {
+    /// The crawl cannot be shared.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
     /// The run directory cannot be created.
     #[error("cannot create the run directory {}", path.display())]
     Directory {

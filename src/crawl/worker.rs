@@ -31,6 +31,7 @@ use super::{
     sitemap,
 };
 use crate::{
+    cluster::Lease,
     extract::{self, Extractor, Truncation},
     filter::Documents,
     fingerprint::Digest,
@@ -53,6 +54,8 @@ pub(super) struct Worker {
     url_options: UrlOptions,
     /// Our product token.
     agent: String,
+    /// That of a member of a shared crawl: without it, no request is made.
+    lease: Option<Arc<Lease>>,
     events: mpsc::Sender<Event>,
 }
 
@@ -60,6 +63,7 @@ impl Worker {
     pub(super) fn new(
         plan: &Plan,
         documents: Documents,
+        lease: Option<Arc<Lease>>,
         events: mpsc::Sender<Event>,
     ) -> Result<Self, CrawlError> {
         let agent = product_token(&plan.crawl.user_agent).to_owned();
@@ -77,6 +81,7 @@ impl Worker {
             pool: pool.panic_handler(|_| {}).build()?,
             url_options: plan.crawl.url_options(),
             agent,
+            lease,
             events,
         })
     }
@@ -128,6 +133,9 @@ impl Worker {
         resource: Resource,
         head_timeout: Option<Duration>,
     ) -> (Result<Response, FetchError>, Option<Exchange>) {
+        if let Some(lease) = &self.lease {
+            lease.held().await;
+        }
         let (got, exchange) = self.fetcher.exchange(url, resource, head_timeout, known).await;
         self.report(Event::Responded(id, request_end(&got))).await;
         (got, exchange)

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{
+    keys::KeysBuilder,
     reader,
     sketch::{Content, Key, OriginKey, Sketch},
     verdict::Facts,
@@ -119,11 +120,22 @@ pub struct Documents {
     fingerprinter: Arc<Fingerprinter>,
     /// Whether pages are compared by their content.
     reads_content: bool,
+    /// Whether a text has keys too, by which others find it that share the window.
+    are_shared: bool,
 }
 
 impl Documents {
     pub(crate) fn new(recipe: Recipe, reads_content: bool) -> Self {
-        Self { fingerprinter: Arc::new(Fingerprinter::new(recipe)), reads_content }
+        Self {
+            fingerprinter: Arc::new(Fingerprinter::new(recipe)),
+            reads_content,
+            are_shared: false,
+        }
+    }
+
+    /// The same for a window that is shared.
+    pub(crate) fn shared(self) -> Self {
+        Self { are_shared: true, ..self }
     }
 
     /// The fingerprinter that it uses.
@@ -250,11 +262,22 @@ impl Documents {
                 (self.fingerprinter.sketch(text), Vec::new())
             };
             let digest = sketch.digest.or_else(|| digest_without_words(text));
-            (Sketch::of_text(TextSketch { digest, ..sketch }, origin), Vec::new(), read)
+            let keys =
+                if self.are_shared { keys_of_text(text, &self.fingerprinter) } else { Vec::new() };
+            let sketch = Sketch::of_text(TextSketch { digest, ..sketch }, origin);
+            (Sketch { keys, ..sketch }, Vec::new(), read)
         };
         let document = self.sketched(id, TextSketch::default(), chars(text));
         Document { lang, at: Timestamp::now(), sketch, searched, read, ..document }
     }
+}
+
+/// The keys of a text: some of its passages.
+fn keys_of_text(text: &str, fingerprinter: &Fingerprinter) -> Vec<u64> {
+    let mut keys = KeysBuilder::default();
+    fingerprinter.hashes(text, |_, hash| keys.push(hash, true));
+    keys.end_body();
+    keys.finish().stored
 }
 
 fn with_language(text: &str) -> (&str, Option<Lang>) {

@@ -7,6 +7,7 @@ use std::cmp::Reverse;
 #[cfg(feature = "state")]
 use super::verdict::Version;
 use super::{
+    claim::Ground,
     compare::{Comparison, Passage, Side, passages},
     document::{Document, Documents},
     keys::PassageIndex,
@@ -42,7 +43,7 @@ pub(crate) struct Engine<I = BlockIndex> {
     pub(super) index: I,
     pub(crate) window: Window,
     thresholds: Thresholds,
-    pub(super) documents: Documents,
+    pub(crate) documents: Documents,
     rule: Rule,
     pub(super) templates: Templates,
     /// `None` if pages are not compared by their content.
@@ -149,6 +150,7 @@ impl<I: Index> Engine<I> {
     ) -> Result<Judgement, S::Error> {
         self.advance(store, document.at)?;
         let decided = self.decide(store, document)?;
+        let decided = self.settle(store, document, decided, false)?;
         let change = self.add(document, decided);
         store.remember(document, &change)?;
         Ok(change.judgement)
@@ -166,11 +168,15 @@ impl<I: Index> Engine<I> {
         document: &Document,
     ) -> Result<(Judgement, Option<Version>), S::Error> {
         self.advance(store, document.at)?;
-        let decided = self.decide(store, document)?;
-        let version = match decided.verdict {
+        let mut decided = self.decide(store, document)?;
+        let mut version = match decided.verdict {
             Verdict::Unique => self.version(store, document)?,
             Verdict::Duplicate(_) => None,
         };
+        if !matches!(version, Some(Version::Unchanged { .. })) {
+            decided = self.settle(store, document, decided, false)?;
+            version = version.filter(|_| decided.verdict.is_unique());
+        }
         let change = match version {
             Some(Version::Unchanged { .. }) => {
                 let judgement = self.numbered(decided.verdict, decided.facts);
@@ -236,7 +242,9 @@ impl<I: Index> Engine<I> {
         document: &Document,
     ) -> Result<Judgement, S::Error> {
         self.at_limit.clear();
-        let Decided { verdict, facts, nearest, .. } = self.decide(store, document)?;
+        let decided = self.decide(store, document)?;
+        let Decided { verdict, facts, nearest, .. } =
+            self.settle(store, document, decided, true)?;
         Ok(Judgement { id: self.next, at: self.window.clock, verdict, facts, nearest })
     }
 
@@ -270,6 +278,30 @@ impl<I: Index> Engine<I> {
             if thin { (None, None) } else { self.near(store, document, side.as_ref())? };
         let verdict = near.map_or(Verdict::Unique, Verdict::Duplicate);
         Ok(Decided { verdict, facts, new, nearest: nearest.filter(|_| near.is_none()) })
+    }
+
+    /// Whether a document that is unique here is unique for all that share the window.
+    fn settle<S: Store>(
+        &self,
+        store: &mut S,
+        document: &Document,
+        decided: Decided,
+        is_looked_at: bool,
+    ) -> Result<Decided, S::Error> {
+        if !decided.verdict.is_unique() {
+            return Ok(decided);
+        }
+        let template = self.templates.get(document.sketch.origin);
+        let (rule, thresholds, thin) = (&self.rule, &self.thresholds, decided.facts.thin);
+        let ground = Ground { rule, thresholds, template, thin };
+        Ok(match store.claim(document, ground, is_looked_at)? {
+            // It becomes no alias: its match is not in this window.
+            Some(found) => {
+                let verdict = Verdict::Duplicate(found);
+                Decided { verdict, new: Vec::new(), nearest: None, ..decided }
+            }
+            None => decided,
+        })
     }
 
     /// The content of a page, if pages are compared by it.

@@ -29,12 +29,14 @@
 //! | `reader.rs` | reads the outline of a page |
 //! | `sketch.rs` | what is kept of a document, and what a page shows |
 //! | `keys.rs` | finds earlier pages that share a passage |
+//! | `claim.rs` | compares with the documents of others that share the window |
 //! | `compare.rs` | what two pages have in common and apart: the measure |
 //! | `rule.rs` | the numbers of the measure |
 //! | `template.rs` | how common the parts of a page are on its origin |
 //! | `thresholds.rs` | which texts count as near |
 //! | `engine.rs` | the judgement, step by step |
 
+mod claim;
 mod compare;
 mod document;
 mod engine;
@@ -67,6 +69,10 @@ use crate::{
     page::DocId,
 };
 
+#[cfg(feature = "cluster")]
+pub(crate) use claim::Claim;
+#[doc(hidden)]
+pub use claim::Ground;
 pub use compare::{Comparison, compare};
 pub(crate) use compare::{Part, Passage};
 pub use document::{Document, Documents};

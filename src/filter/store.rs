@@ -3,6 +3,7 @@
 use std::iter;
 
 use super::{
+    claim::Ground,
     document::Document,
     sketch::{Content, Key},
     template::TemplateChange,
@@ -113,6 +114,20 @@ pub trait Store: Sized {
     /// # Errors
     /// If the store cannot be written.
     fn forget(&mut self, id: DocId) -> Result<(), Self::Error>;
+
+    /// Claims a document that is unique in this window among those who share it. If another one has a document that it repeats, returns the match;
+    /// otherwise others find it from now on, unless it is only looked at. Most stores are not shared.
+    ///
+    /// # Errors
+    /// If the store cannot be reached.
+    fn claim(
+        &mut self,
+        _: &Document,
+        _: Ground<'_>,
+        _is_looked_at: bool,
+    ) -> Result<Option<Match>, Self::Error> {
+        Ok(None)
+    }
 
     /// Announces what will not be matched again. The store may drop it at any later time.
     ///

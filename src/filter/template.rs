@@ -86,6 +86,28 @@ impl Template {
         }
     }
 
+    /// How many pages are counted, and how many of them have each feature of a page, in the order of its features.
+    pub(super) fn mask(&self, content: &Content) -> Vec<u8> {
+        let pages = u8::try_from(self.samples.len()).unwrap_or(u8::MAX);
+        let features = content.features(content.block_features());
+        let count = |feature| self.counts.get(feature).copied().unwrap_or_default();
+        std::iter::once(pages).chain(features.iter().map(count)).collect()
+    }
+
+    /// What a mask says of the origin of this page.
+    pub(super) fn of_mask(content: &Content, mask: &[u8]) -> Self {
+        let Some((&pages, counts)) = mask.split_first() else { return Self::default() };
+        let features = content.features(content.block_features());
+        let none = TemplateSample {
+            id: DocId(0),
+            key: Key(0),
+            origin: OriginKey::of(""),
+            features: Vec::new(),
+        };
+        let counts = features.into_iter().zip(counts.iter().map(|count| (*count).min(pages)));
+        Self { samples: vec![none; pages.into()].into(), counts: counts.collect() }
+    }
+
     pub(super) fn learn_from(&mut self, content: &Content) {
         let features = content.features(content.block_features());
         self.add(TemplateSample { id: DocId(0), key: Key(0), origin: OriginKey::of(""), features });

@@ -515,6 +515,7 @@ fn next_step(reason: Reason, cause: Option<SkipCause>) -> &'static str {
         Reason::Host => {
             "Raise politeness.max_crawl_delay or politeness.max_retry_after, or run the crawl again later."
         }
+        Reason::Member => "Start the other members: `pagesieve cluster status` lists them.",
         Reason::Pending => "Run the same command again.",
         Reason::Rule | Reason::LowYield => {
             "To fetch them anyway, set links = \"follow\" in dedup.same_site and dedup.cross_site."

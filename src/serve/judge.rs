@@ -16,6 +16,7 @@ use utoipa::ToSchema;
 
 use super::schema::Decided;
 use crate::{
+    cluster::Address,
     filter::{Comparison, Filter, Kind, Options, Template, WindowOptions, compare},
     fingerprint::{HashSeed, Signature, similarity},
     input::Prepared,
@@ -57,14 +58,20 @@ pub(super) type Ended = oneshot::Receiver<Result<(), StateError>>;
 pub(super) struct Gone;
 
 impl Judge {
-    /// Starts the thread, which opens the filter in this file.
-    pub(super) fn start(path: PathBuf, options: Options) -> (Self, Ended) {
+    /// Starts the thread, which opens the filter.
+    pub(super) fn start(service: &super::Options) -> (Self, Ended) {
+        let (path, shared) = (service.state.clone(), service.shared.clone());
+        let options = service.filter.clone();
         let (tasks, receiver) = mpsc::channel(BATCH);
         let nothing = Restored { read: 0, all: 0 };
         let (phase, watched) = watch::channel(Phase::Restoring(nothing));
         let (ended, end) = oneshot::channel();
         let work = move || {
-            let result = open(&path, &options, &phase).and_then(|filter| work(filter, receiver));
+            let opened = match &shared {
+                Some(address) => share(address, &options, &path, &phase),
+                None => open(&path, &options, &phase),
+            };
+            let result = opened.and_then(|filter| work(filter, receiver));
             if result.is_err() {
                 phase.send_replace(Phase::Failed);
             }
@@ -102,6 +109,19 @@ fn open(
     let state = State::open(path)?;
     report(Restored { read: 0, all: 0 });
     let filter = DurableFilter::of_filter(state, options, || HashSeed::PUBLIC, report)?;
+    phase.send_replace(Phase::Ready);
+    Ok(filter)
+}
+
+/// Opens a window that others share, with its own part in this file.
+fn share(
+    address: &Address,
+    options: &Options,
+    path: &Path,
+    phase: &watch::Sender<Phase>,
+) -> Result<DurableFilter, StateError> {
+    phase.send_replace(Phase::Restoring(Restored { read: 0, all: 0 }));
+    let filter = DurableFilter::share_at(address, options, path, drop)?;
     phase.send_replace(Phase::Ready);
     Ok(filter)
 }

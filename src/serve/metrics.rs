@@ -35,10 +35,12 @@ pub(super) struct Metrics {
     pub(super) seconds: Family<OfRoute, Histogram, fn() -> Histogram>,
     pub(super) queued: Gauge,
     pub(super) window: Gauge,
+    /// Of a shared window: documents that were claimed, those that repeated one of others, and the milliseconds that this took.
+    pub(super) claims: [Gauge; 3],
 }
 
 impl Metrics {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(is_shared: bool) -> Self {
         let mut registry = Registry::with_prefix("pagesieve");
         let (judged, requests) = (Family::default(), Family::default());
         let histogram: fn() -> Histogram = || Histogram::new(BUCKETS);
@@ -62,7 +64,18 @@ impl Metrics {
             queued.clone(),
         );
         registry.register("window_documents", "Unique documents in the window", window.clone());
-        Self { registry, judged, requests, seconds, queued, window }
+        let claims = <[Gauge; 3]>::default();
+        if is_shared {
+            let names = [
+                ("claims", "Documents that were compared with those of others since the start"),
+                ("claims_repeated", "Those of them that repeated a document of others"),
+                ("claims_milliseconds", "How long the server of the window was waited for"),
+            ];
+            for ((name, help), gauge) in names.into_iter().zip(&claims) {
+                registry.register(name, help, gauge.clone());
+            }
+        }
+        Self { registry, judged, requests, seconds, queued, window, claims }
     }
 
     /// The same in the older format of Prometheus.

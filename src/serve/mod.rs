@@ -42,6 +42,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    cluster::{Address, ClaimTally},
     filter,
     fingerprint::HashSeed,
     input::{Input, Prepared, prepare},
@@ -59,6 +60,8 @@ use stalled::Watched;
 pub(crate) struct Options {
     /// The file of the window.
     pub(crate) state: PathBuf,
+    /// The server of a window that others share; the file is then new.
+    pub(crate) shared: Option<Address>,
     pub(crate) filter: filter::Options,
     /// What a client must send as `Authorization: Bearer`, if anything.
     pub(crate) token: Option<String>,
@@ -112,15 +115,18 @@ pub(crate) async fn run(
     let listener = TcpListener::bind(&*addresses).await.map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;
     let recipe = options.filter.recipe(options.filter.hash_seed.seed().unwrap_or(HashSeed::PUBLIC));
-    let documents = filter::Documents::new(recipe, options.filter.compares_content());
-    let (judge, ended) = Judge::start(options.state.clone(), options.filter.clone());
+    let mut documents = filter::Documents::new(recipe, options.filter.compares_content());
+    if options.shared.is_some() {
+        documents = documents.shared();
+    }
+    let (judge, ended) = Judge::start(&options);
     let mut phase = judge.phase.clone();
     let streams = Arc::<Mutex<JoinSet<()>>>::default();
     let service = Service {
         preparation: Arc::new(prepare(documents)),
         judge,
         room: Arc::new(Semaphore::new(options.queue)),
-        metrics: Metrics::new(),
+        metrics: Metrics::new(options.shared.is_some()),
         streams: Arc::clone(&streams),
         stopping: stopping.clone(),
         options,
@@ -194,11 +200,20 @@ impl Service {
             // The queue has room again when this is judged, whether the client waits or not.
             let _room = room;
             let all = prepared.iter().map(|document| judge(filter, document, dry));
-            Ok((all.collect::<Result<Vec<_>, _>>()?, filter.len()))
+            Ok((all.collect::<Result<Vec<_>, _>>()?, (filter.len(), filter.claimed())))
         });
         let judged = judged.await;
         self.metrics.queued.dec_by(count);
-        let (judged, len) = judged?;
+        let (judged, (len, claimed)) = judged?;
+        if let Some(ClaimTally { claims, repeats, seconds }) = claimed {
+            let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+            #[expect(clippy::cast_possible_truncation, reason = "it saturates")]
+            let waited = (seconds * 1000.0) as i64;
+            let values = [number(claims), number(repeats), waited];
+            for (gauge, value) in self.metrics.claims.iter().zip(values) {
+                gauge.set(value);
+            }
+        }
         self.metrics.window.set(i64::try_from(len).unwrap_or(i64::MAX));
         if !dry {
             for (verdict, _) in &judged {

@@ -268,6 +268,8 @@ fn read_verdict(row: &Row<'_>) -> rusqlite::Result<Verdict> {
 
 /// The number of the first page of another run. A run judges fewer documents than that.
 const FIRST_OTHER: u64 = 1 << 62;
+/// A filter remembers so many.
+const MOST_OTHERS: i64 = 100_000;
 
 /// Whether this is the number of a page of another run.
 fn is_of_another_run(id: DocId) -> bool {
@@ -290,6 +292,28 @@ impl State {
                    ON CONFLICT (run, document) DO UPDATE SET pages = pages + 1 RETURNING id";
         let parameters = (signed(FIRST_OTHER), run, signed(document.0), url);
         self.value(sql, parameters).map(|id: i64| DocId(unsigned(id)))
+    }
+
+    /// Drops the oldest pages of others that documents repeat, if there are very many.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(super) fn drop_others(&self) -> Result<(), StateError> {
+        self.execute(
+            "DELETE FROM others WHERE id < (SELECT max(id) FROM others) - ?",
+            [MOST_OTHERS],
+        )
+    }
+
+    /// The key of a document that is known by its digests.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    #[cfg(feature = "cluster")]
+    pub(super) fn key_of(&self, id: DocId) -> Result<Option<Key>, StateError> {
+        let sql = "SELECT key FROM documents WHERE id = ? AND key IS NOT NULL";
+        let key: Option<i64> = self.find(sql, [signed(id.0)], |row| row.get(0))?;
+        Ok(key.map(|key| Key(unsigned(key))))
     }
 
     /// The page of another run that has this number: its URL, its run, and how many pages repeat it here.

@@ -7,6 +7,8 @@
 //! pages, and the samples that the templates of origins are learnt from, are kept so that the next filter knows them too.
 
 use std::path::Path;
+#[cfg(feature = "cluster")]
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use rusqlite::Row;
 
@@ -19,6 +21,11 @@ use super::{
 };
 #[cfg(feature = "cli")]
 use crate::fingerprint::Segment;
+#[cfg(feature = "cluster")]
+use crate::{
+    cluster::{self, Address, ClaimTally, Claims, Found, Run, Server, Terms},
+    filter::{Claim, Ground, Match},
+};
 use crate::{
     filter::{
         Change, Content, Document, Engine, Filter, Horizon, Judgement, Key, Known, Options,
@@ -31,6 +38,10 @@ use crate::{
 
 /// The value of `kind` in the `meta` table of a state that belongs to a filter. A crawl's state has none.
 const KIND: &str = "filter";
+
+/// The name of the run whose pages are those of others that share the window.
+#[cfg(feature = "cluster")]
+pub(crate) const SHARED: &str = "cluster";
 
 /// A duplicate filter that keeps its window in a file and continues where it stood when the file is opened again.
 ///
@@ -66,6 +77,12 @@ pub struct Durable {
     log: SignatureLog,
     kept: Kept,
     transaction: Transaction,
+    /// What others have that share the window, if it is shared.
+    #[cfg(feature = "cluster")]
+    claims: Option<Claims>,
+    /// The directory of the file, if it is removed with the filter.
+    #[cfg(feature = "cluster")]
+    home: Option<Home>,
 }
 
 /// Which rows stay in the table of documents.
@@ -157,7 +174,7 @@ impl Filter<Durable> {
         RecordedRecipe::write(&state, recipe)?;
         let (log, digests) = state.restore(&mut engine, report)?;
         let transaction = Transaction::Open;
-        Ok(Self { engine, store: Durable { state, digests, log, kept, transaction } })
+        Ok(Self { engine, store: Durable::new(state, (log, digests), kept, transaction) })
     }
 
     /// Takes a unique document out of the window, as part of the open transaction: from now on nothing repeats it, and its row stays.
@@ -188,6 +205,7 @@ impl Filter<Durable> {
             store.state.drop_contents(horizon)?;
             if store.kept == Kept::Window {
                 store.state.drop_documents(horizon)?;
+                store.state.drop_others()?;
             }
             store.state.commit()
         })?;
@@ -244,7 +262,128 @@ impl Filter<Durable> {
     }
 }
 
+#[cfg(feature = "cluster")]
+impl Filter<Durable> {
+    /// Opens a window that others share, on a PostgreSQL server, or begins it. Documents are judged in a window of this filter's own first, which it
+    /// keeps in a temporary file; a document that is unique there is compared with those of the others, and kept by one of them.
+    ///
+    /// A decision is durable when it is made, except for those of the last second before a crash of the server. While the server does not answer, a
+    /// call waits, up to 30 seconds. A new window gets the seed that the options name, or the public one.
+    ///
+    /// ```no_run
+    /// use pagesieve::{DurableFilter, filter::Options};
+    ///
+    /// let address = "postgres://crawler@db.example.org/crawls#news".parse()?;
+    /// let mut filter = DurableFilter::share(&address, &Options::default())?;
+    /// let document = filter.documents().text("a", "The tide is high.");
+    /// assert!(filter.judge(&document)?.verdict.is_unique());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the server does not answer or refuses it, others share the window with other options, or no temporary file can be made.
+    pub fn share(address: &Address, options: &Options) -> Result<Self, StateError> {
+        let home = Home::make()?;
+        let path = home.path();
+        let mut filter = Self::share_at(address, options, &path, drop)?;
+        filter.store.home = Some(home);
+        Ok(filter)
+    }
+
+    /// The same with its own window in this file, which is new.
+    pub(crate) fn share_at(
+        address: &Address,
+        options: &Options,
+        path: &Path,
+        report: impl FnMut(Restored),
+    ) -> Result<Self, StateError> {
+        let server = Server::new(address, Some(PATIENCE));
+        let (scheme, hash_seed) =
+            (options.recipe(HashSeed::PUBLIC).scheme(), options.hash_seed.seed());
+        let Options { mode, radius, similarity, min_features, article, rule, window, .. } = options;
+        let compared = (mode, radius, similarity, min_features, article, rule);
+        let digest = xxhash_rust::xxh3::xxh3_64(format!("{compared:?}").as_bytes());
+        let terms = Terms {
+            scheme,
+            hash_seed,
+            new_hash_seed: HashSeed::PUBLIC,
+            configuration: format!("{digest:016x}"),
+            members: 0,
+            entries: window.entries.get(),
+            age: window.age,
+            pages: 0,
+        };
+        let run = cluster::open(&server, &terms)?;
+        let options =
+            Options { hash_seed: HashSeedChoice::Fixed(run.hash_seed), ..options.clone() };
+        let mut filter = Self::of_filter(State::open(path)?, &options, || run.hash_seed, report)?;
+        filter.claim_with(&server, &run);
+        Ok(filter)
+    }
+
+    /// What it has claimed since the start, if the window is shared.
+    pub(crate) fn claimed(&self) -> Option<ClaimTally> {
+        self.store.claims.as_ref().map(Claims::tally)
+    }
+
+    /// Claims what is unique from now on.
+    pub(crate) fn claim_with(&mut self, server: &Arc<Server>, run: &Run) {
+        self.engine.documents = self.engine.documents.clone().shared();
+        self.store.claims = Some(Claims::new(server, run));
+    }
+}
+
+/// How long the server of a shared window is waited for.
+#[cfg(feature = "cluster")]
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A directory that is removed with its filter.
+#[cfg(feature = "cluster")]
+#[derive(Debug)]
+pub(crate) struct Home(PathBuf);
+
+#[cfg(feature = "cluster")]
+impl Home {
+    pub(crate) fn make() -> Result<Self, StateError> {
+        let name = format!("pagesieve-{:016x}", HashSeed::random().0);
+        let path = std::env::temp_dir().join(name);
+        let made = std::fs::create_dir(&path);
+        made.map_err(|source| StateError::File { path: path.clone(), source })?;
+        Ok(Self(path))
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.0.join("state.sqlite")
+    }
+}
+
+#[cfg(feature = "cluster")]
+impl Drop for Home {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
 impl Durable {
+    fn new(
+        state: State,
+        (log, digests): (SignatureLog, DigestIndex),
+        kept: Kept,
+        transaction: Transaction,
+    ) -> Self {
+        Self {
+            state,
+            digests,
+            log,
+            kept,
+            transaction,
+            #[cfg(feature = "cluster")]
+            claims: None,
+            #[cfg(feature = "cluster")]
+            home: None,
+        }
+    }
+
     /// Whether the file is as the memory says.
     fn check(&mut self) -> Result<(), StateError> {
         self.state.check_owner()?;
@@ -293,7 +432,29 @@ impl Store for Durable {
         Ok(())
     }
 
+    #[cfg(feature = "cluster")]
+    fn claim(
+        &mut self,
+        document: &Document,
+        ground: Ground<'_>,
+        is_looked_at: bool,
+    ) -> Result<Option<Match>, StateError> {
+        let Some(claims) = &mut self.claims else { return Ok(None) };
+        let found = claims.claim(&Claim::of(document, ground), is_looked_at)?;
+        let of = |found: Found| {
+            let of = self.state.repeat_other(SHARED, DocId(found.key.0), &found.url)?;
+            Ok(Match { of, ..found.matched })
+        };
+        found.map(of).transpose()
+    }
+
     fn forget(&mut self, id: DocId) -> Result<(), StateError> {
+        #[cfg(feature = "cluster")]
+        if let Some(claims) = &mut self.claims
+            && let Some(key) = self.state.key_of(id)?
+        {
+            claims.forget(key)?;
+        }
         self.log.remove(&self.state, id)?;
         self.state.drop_document(id)
     }
@@ -345,7 +506,7 @@ impl PastWindow {
         let mut engine = Engine::new(&options, recipe, options.index()?);
         let (log, digests) = state.restore(&mut engine, drop)?;
         let (kept, transaction) = (Kept::All, Transaction::Closed);
-        let store = Durable { state, digests, log, kept, transaction };
+        let store = Durable::new(state, (log, digests), kept, transaction);
         Ok(Self(DurableFilter { engine, store }))
     }
 

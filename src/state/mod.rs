@@ -47,8 +47,12 @@ use rusqlite::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 
+#[cfg(feature = "cluster")]
+use crate::cluster::ClusterError;
 use crate::filter::{JudgeError, OptionsError};
 
+#[cfg(feature = "cluster")]
+pub(crate) use durable::Home;
 #[cfg(feature = "crawl")]
 pub(crate) use durable::PastWindow;
 pub use durable::{Difference, Durable, DurableFilter};
@@ -169,6 +173,10 @@ pub enum StateError {
     /// A statement failed.
     #[error("cannot read or write the state")]
     Database(#[source] DatabaseError),
+    /// The window is shared, and the server does not answer or refuses something.
+    #[cfg(feature = "cluster")]
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
     /// There is no number left for another URL.
     #[error("a run knows at most 4,294,967,295 URLs: begin another one for further seeds")]
     TooManyUrls,
@@ -221,7 +229,18 @@ impl StateError {
                 | Self::Forked
                 | Self::Recipe(_)
                 | Self::Memory(_)
-        )
+        ) || self.is_misused_server()
+    }
+
+    #[cfg(feature = "cluster")]
+    fn is_misused_server(&self) -> bool {
+        matches!(self, Self::Cluster(error) if error.is_misuse())
+    }
+
+    #[cfg(not(feature = "cluster"))]
+    #[expect(clippy::unused_self, reason = "the same call")]
+    fn is_misused_server(&self) -> bool {
+        false
     }
 
     /// Whether another process writes to it.

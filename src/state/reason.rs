@@ -115,11 +115,13 @@ pub enum Reason {
     Rule = 14,
     /// Its pattern gives too few new texts. Decided like [`Reason::Rule`].
     LowYield = 15,
+    /// It is of a site of another member of a shared crawl, which it was sent to. Decided by `add` in `crawl/engine/record.rs`.
+    Member = 16,
 }
 
 impl Reason {
     /// All reasons, by their codes.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Robots,
         Self::Scope,
         Self::Depth,
@@ -135,6 +137,7 @@ impl Reason {
         Self::Sitemap,
         Self::Rule,
         Self::LowYield,
+        Self::Member,
     ];
 
     /// Whether it was put off because of what was learnt of its site: it is queued again if that changes.
@@ -174,6 +177,7 @@ impl Reason {
             Self::Sitemap => "A sitemap: its URLs were taken from it.",
             Self::Rule => "Deferred: a learnt rule says it repeats a page.",
             Self::LowYield => "Deferred: its pattern gives too few new texts.",
+            Self::Member => "Its site belongs to another member, which got it.",
         }
     }
 }
@@ -199,7 +203,7 @@ mod tests {
         assert_eq!(Reason::Pending.as_code(), 12);
         assert_eq!(Reason::Sitemap.as_code(), 13);
         assert_eq!(Reason::LowYield.as_code(), 15);
-        assert_eq!([Reason::from_code(0), Reason::from_code(16)], [None, None]);
+        assert_eq!([Reason::from_code(0), Reason::from_code(17)], [None, None]);
         // A variant that `ALL` lacks could be written to the state, but not read.
         let Err(error) = serde_json::from_str::<Reason>("\"\"") else { panic!("not a reason") };
         let names = error.to_string();

@@ -12,6 +12,7 @@
 mod about;
 mod articles;
 mod cli;
+mod cluster;
 mod config;
 mod coprocess;
 mod crawl;

@@ -40,17 +40,19 @@ use tokio::{
 
 use super::{
     against::Others,
+    cluster::{Cluster, MemberReport},
     control::{Control, Progress, Tally, Waits},
     directory::keep_marks,
     outcome::Event,
     plan::{CrawlError, Plan},
     politeness::RequestEnd,
     robots::VALID,
-    schedule::{Idle, Schedule, Start, Step, Wait},
+    schedule::{Budget, Idle, Schedule, Start, Step, Wait},
     scope::Scope,
     worker::Worker,
 };
 use crate::{
+    cluster::Lease,
     index::Audit,
     page::{Timestamp, UrlOptions},
     report::{Builder, End, Point, Series},
@@ -74,6 +76,9 @@ const CHANNEL: usize = 256;
 
 /// How long requests in flight may take to finish when the run is stopped.
 const STOP_TIME: Duration = Duration::from_secs(5);
+
+/// How often a member of a shared crawl that has nothing to do looks whether there is something.
+const REST: Duration = Duration::from_millis(200);
 
 /// The shortest time between two reports of the progress, and the longest while the run waits.
 const PUBLISH_EVERY: Duration = Duration::from_millis(100);
@@ -113,6 +118,8 @@ pub(super) struct Engine {
     /// Other runs whose pages count as seen.
     others: Others,
     selection: UrlSelection,
+    /// The crawl that it is a part of.
+    cluster: Option<Cluster>,
     /// What was logged of the network and of this machine.
     is_out: bool,
     is_short: bool,
@@ -126,9 +133,13 @@ struct Workers {
 }
 
 impl Workers {
-    fn new(plan: &Plan, filter: &DurableFilter) -> Result<Self, CrawlError> {
+    fn new(
+        plan: &Plan,
+        filter: &DurableFilter,
+        lease: Option<Arc<Lease>>,
+    ) -> Result<Self, CrawlError> {
         let (sender, events) = mpsc::channel(CHANNEL);
-        let worker = Arc::new(Worker::new(plan, filter.documents(), sender)?);
+        let worker = Arc::new(Worker::new(plan, filter.documents(), lease, sender)?);
         Ok(Self { worker, tasks: JoinSet::new(), events })
     }
 
@@ -145,7 +156,11 @@ fn now() -> Instant {
 impl Engine {
     /// Runs until nothing is left to fetch, a budget is spent, or the run is stopped and everything that ran has finished.
     pub(super) async fn run(&mut self, control: &Control) -> Result<End, CrawlError> {
-        let mut workers = Workers::new(&self.plan, &self.filter)?;
+        let lease = self.cluster.as_ref().map(Cluster::lease);
+        if let Some(cluster) = &mut self.cluster {
+            cluster.watch(control.stop.clone());
+        }
+        let mut workers = Workers::new(&self.plan, &self.filter, lease)?;
         let (mut stop_by, mut publish_at) = (None, now());
         let concurrency = self.plan.crawl.concurrency.get();
         let mut pause = control.pause.clone();
@@ -162,14 +177,19 @@ impl Engine {
                 stop_by.get_or_insert_with(|| now() + STOP_TIME);
             }
             let published = self.publish(control, idle, &mut publish_at);
+            let mut poll_at = self.cluster.as_ref().and_then(Cluster::poll_at);
             if idle == Idle::Done && workers.are_done() {
-                break;
+                if stopping || self.is_over()? {
+                    break;
+                }
+                poll_at = Some(now() + REST);
             }
             let due = match idle {
                 Idle::Until(instant) => Some(instant),
                 Idle::Blocked | Idle::Done => None,
             };
-            let wake_at = [due, published, stop_by, self.deadline].into_iter().flatten().min();
+            let due = [due, published, stop_by, self.deadline, poll_at];
+            let wake_at = due.into_iter().flatten().min();
             let timer = async {
                 match wake_at {
                     Some(instant) => sleep_until(instant.into()).await,
@@ -192,6 +212,9 @@ impl Engine {
                     workers.tasks.abort_all();
                 }
             }
+            if !stopping {
+                self.receive_links()?;
+            }
             if self.batch >= BATCH || self.deadline.is_some_and(|end| end <= now()) {
                 self.commit()?;
             }
@@ -200,6 +223,30 @@ impl Engine {
         self.keep_learnt(true)?;
         self.commit()?;
         Ok(self.end(control))
+    }
+
+    /// Whether the run is over when this process has nothing to do: if it is shared, when that holds for all members.
+    fn is_over(&mut self) -> Result<bool, CrawlError> {
+        if self.cluster.is_none() || self.schedule.is_out() {
+            return Ok(true);
+        }
+        self.commit()?;
+        let report = MemberReport::json(self.counts, self.filter.claimed());
+        let has_budget_left = !self.schedule.is_budget_spent() || self.urls.open() == 0;
+        let Some(cluster) = &mut self.cluster else { return Ok(true) };
+        if !has_budget_left && cluster.take_pages(self.plan.crawl.max_pages)? {
+            self.set_budget();
+            return Ok(false);
+        }
+        cluster.rest(&report)
+    }
+
+    /// The budget of this process: of a crawl that is shared, what it has taken so far.
+    fn set_budget(&mut self) {
+        let limits = self.plan.seeds.iter().map(|seed| seed.max_pages);
+        let seeds = limits.zip(self.spent.iter().copied());
+        let pages = self.cluster.as_ref().map_or(self.plan.crawl.max_pages, |it| it.granted);
+        self.schedule.set_budget(Budget::new(pages, self.counts.fetched, seeds));
     }
 
     /// How the run has ended.
@@ -221,6 +268,11 @@ impl Engine {
         workers: &mut Workers,
         concurrency: usize,
     ) -> Result<Idle, CrawlError> {
+        if let Some(cluster) = &self.cluster
+            && let Some(at) = cluster.wait(now())?
+        {
+            return Ok(Idle::Until(at));
+        }
         while self.schedule.in_flight() < concurrency {
             match self.schedule.next(now()) {
                 Step::Ask(host) => self.ask(host, workers)?,
@@ -429,6 +481,10 @@ impl Engine {
         if self.series.is_due(self.worked()) {
             self.add_point()?;
         }
+        if let Some(cluster) = &mut self.cluster {
+            cluster.flush()?;
+            die_if_asked("links sent");
+        }
         let state = self.filter.state();
         self.urls.commit(state)?;
         self.builder.save(state)?;
@@ -436,6 +492,9 @@ impl Engine {
         self.filter.commit()?;
         die_if_asked("state committed");
         self.sink.committed()?;
+        if let Some(cluster) = &mut self.cluster {
+            cluster.committed()?;
+        }
         self.batch = 0;
         Ok(())
     }

@@ -13,6 +13,7 @@ use super::{Engine, now};
 use crate::{
     crawl::{
         against::FoundElsewhere,
+        cluster::SentLink,
         outcome::{Fetched, Outcome, Parsed, Received, Retry, RobotsOutcome, Skipped},
         plan::{CrawlError, Links, Policy, Root, Store},
         robots,
@@ -731,7 +732,9 @@ impl Engine {
     fn add(&mut self, url: &NormalUrl, found: &Found) -> Result<UrlId, CrawlError> {
         let host = self.urls.host(self.filter.state(), url.origin().as_str())?;
         let admitted = self.admit(url, found.kind, found.depth, found.seed);
+        let owner = self.owner(url);
         let (state, cause) = match (&admitted, found.skip) {
+            (Ok(_), None) if owner.is_some() => (UrlState::Skipped(Reason::Member), None),
             (Err(reason), _) => (UrlState::Skipped(*reason), None),
             (Ok(_), Some(cause)) => (UrlState::Skipped(Reason::DuplicateLinks), Some(cause)),
             (Ok(_), None) => (UrlState::Queued, None),
@@ -739,10 +742,13 @@ impl Engine {
         let &Found { kind, depth, hops, referrer, at, .. } = found;
         let is_late = found.late && kind == UrlKind::Page && state == UrlState::Queued;
         let late = is_late.then(|| self.group(url)).transpose()?.map(Late::Pattern);
+        let url_of = url;
         let (given, url, seed) = (url.other_spelling(), url.as_str(), admitted.ok());
         let new = NewUrl { url, given, host, kind, state, cause, seed, depth, hops, referrer, at };
         let id = self.urls.add(self.filter.state(), &new, late)?;
-        if is_late {
+        if state == UrlState::Skipped(Reason::Member) {
+            self.send(owner, url_of, found);
+        } else if is_late {
             self.selection.late_hosts.insert(host);
         } else if state == UrlState::Queued {
             self.note_queued(host)?;
@@ -762,6 +768,7 @@ impl Engine {
         let may_requeue = match known.state {
             UrlState::Queued => false,
             UrlState::Skipped(Reason::DuplicateLinks) => followed,
+            UrlState::Skipped(Reason::Member) => followed && is_nearer,
             UrlState::Skipped(Reason::Depth) => followed && (is_nearer || found.seed.is_some()),
             UrlState::Skipped(Reason::Scope | Reason::Budget) => found.seed.is_some(),
             // Another link changes nothing about them.
@@ -770,12 +777,50 @@ impl Engine {
         if may_requeue {
             let row = self.state().url(known.id)?;
             if let Ok(seed) = self.admit(url, row.kind, found.depth, found.seed) {
+                if let owner @ Some(_) = self.owner(url) {
+                    self.urls.set_depth(known.id, found.depth)?;
+                    let skipped = Skipped::new(Reason::Member, None, None);
+                    self.record_skipped(&row, &skipped)?;
+                    self.send(owner, url, &Found { kind: row.kind, ..*found });
+                    return Ok(());
+                }
                 return self.requeue(&UrlRow { depth: found.depth, ..row }, seed, None);
             }
         }
         let skipped = known.state == UrlState::Skipped(Reason::DuplicateLinks);
         if is_nearer && (followed || skipped) {
             self.urls.set_depth(known.id, found.depth)?;
+        }
+        Ok(())
+    }
+
+    /// The member that owns a URL, if it is another one.
+    pub(super) fn owner(&self, url: &NormalUrl) -> Option<u32> {
+        self.cluster.as_ref().and_then(|cluster| cluster.owner(url))
+    }
+
+    /// Sends a URL to the member that owns it.
+    fn send(&mut self, owner: Option<u32>, url: &NormalUrl, found: &Found) {
+        let Some((cluster, owner)) = self.cluster.as_mut().zip(owner) else { return };
+        let mut link = SentLink::new(url, (found.depth, found.hops), found.at);
+        (link.is_sitemap, link.late) = (found.kind == UrlKind::Sitemap, found.late);
+        cluster.send(owner, link);
+    }
+
+    /// Enters the links that other members have found.
+    pub(super) fn receive_links(&mut self) -> Result<(), CrawlError> {
+        let Some(cluster) = &mut self.cluster else { return Ok(()) };
+        let links = cluster.receive(now())?;
+        if links.is_empty() {
+            return Ok(());
+        }
+        self.begin_batch()?;
+        for link in links {
+            let Some(url) = link.url() else { continue };
+            let kind = if link.is_sitemap { UrlKind::Sitemap } else { UrlKind::Page };
+            let found = Found::page(None, link.depth, Timestamp(link.at));
+            let late = link.late && self.plan.dedup.learns();
+            self.discover(&url, &Found { kind, hops: link.hops, late, ..found })?;
         }
         Ok(())
     }
@@ -806,8 +851,10 @@ impl Engine {
         seed: Option<usize>,
     ) -> Result<usize, Reason> {
         let seeds = &self.plan.seeds;
+        // Its owner counts the pages of another member.
+        let is_own = self.owner(url).is_none();
         let spent = |seed: usize| {
-            seeds.get(seed).is_none_or(|options| self.spent[seed] >= options.max_pages)
+            is_own && seeds.get(seed).is_none_or(|options| self.spent[seed] >= options.max_pages)
         };
         if let Some(seed) = seed {
             return self.scope.admit_seed(seed, url, spent);

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::{Engine, record::MOVED};
 use crate::{
     crawl::{
+        cluster::MemberReport,
         control::Tally,
         directory::{STATE, check_report, open_run},
         plan::CrawlError,
@@ -41,6 +42,9 @@ impl Engine {
         tracing::info!(name = self.plan.name, ?end, "the run ends");
         let report = summarise(state, &self.builder, run(state)?, &self.plan.directory)?;
         report.write(&self.plan.directory)?;
+        if let Some(cluster) = &mut self.cluster {
+            cluster.report(&MemberReport::json(self.counts, self.filter.claimed()))?;
+        }
         Ok(report)
     }
 

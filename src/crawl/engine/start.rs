@@ -18,6 +18,7 @@ use super::{
 use crate::{
     crawl::{
         against::{Others, adopt},
+        cluster::Cluster,
         directory::{STATE, check_owner, check_unclaimed, keep_marks},
         outcome::Skipped,
         plan::{CrawlError, Dedup, Links, Plan, Root, Store},
@@ -25,6 +26,7 @@ use crate::{
         schedule::{Budget, Clock, Limits, Order, Patience, Schedule},
     },
     filter::Options,
+    fingerprint::{HashSeed, HashSeedChoice},
     page::{NormalUrl, Timestamp},
     report::{Builder, End, Pages, Series},
     sink::{Mark, Outputs, create_directory, warc},
@@ -47,14 +49,22 @@ impl Engine {
         create_directory(directory)
             .map_err(|source| CrawlError::Directory { path: directory.clone(), source })?;
         check_unclaimed(directory)?;
-        let options = adopt(&plan)?;
+        let mut options = adopt(&plan)?;
         let state = State::open(&directory.join(STATE))?;
         check_owner(&state, directory, &plan.name)?;
-        let filter = open_filter(state, &plan, &options, report)?;
+        let (scope, roots) = plan.roots()?;
+        let drawn = options.hash_seed.seed().unwrap_or_else(HashSeed::random);
+        let cluster = Cluster::join(&plan, &roots, &state, drawn)?;
+        if let Some(cluster) = &cluster {
+            options.hash_seed = HashSeedChoice::Fixed(cluster.hash_seed());
+        }
+        let mut filter = open_filter(state, &plan, &options, report)?;
+        if let Some((server, run)) = cluster.as_ref().map(Cluster::server) {
+            filter.claim_with(server, run);
+        }
         let others = Others::open(&plan, filter.documents().fingerprinter().recipe())?;
         let state = filter.state();
         let sink = open_outputs(&plan, state)?;
-        let (scope, roots) = plan.roots()?;
         let mut engine = Self {
             schedule: schedule(&plan),
             builder: Builder::load(state)?,
@@ -77,6 +87,7 @@ impl Engine {
             worked: state.json("worked")?.unwrap_or_default(),
             is_out: false,
             is_short: false,
+            cluster,
             plan,
             filter,
             sink,
@@ -85,10 +96,7 @@ impl Engine {
         engine.queue_what_is_due(&roots)?;
         let (name, counts) = (&engine.plan.name, engine.counts);
         tracing::info!(name, fetched = counts.fetched, queued = counts.queued, "the run starts");
-        let limits = engine.plan.seeds.iter().map(|seed| seed.max_pages);
-        let seeds = limits.zip(engine.spent.iter().copied());
-        let budget = Budget::new(engine.plan.crawl.max_pages, counts.fetched, seeds);
-        engine.schedule.set_budget(budget);
+        engine.set_budget();
         Ok(engine)
     }
 
@@ -197,7 +205,7 @@ impl Engine {
     fn queue_seeds(&mut self, lists: &[Root]) -> Result<(), CrawlError> {
         for (seed, (kind, urls)) in lists.iter().enumerate() {
             let found = Found::page(None, 0, Timestamp::now());
-            for url in urls {
+            for url in urls.iter().filter(|url| self.owner(url).is_none()).collect::<Vec<_>>() {
                 self.discover(url, &Found { kind: *kind, seed: Some(seed), ..found })?;
             }
         }

@@ -1,0 +1,301 @@
+//! The claim of a document, by one transaction.
+
+use std::{sync::Arc, time::Instant};
+
+use serde::{Deserialize, Serialize};
+use tokio_postgres::{Row, types::ToSql};
+
+use super::{ClusterError, Connection, Failure, Run, Server, Session, is_missing_table};
+use crate::filter::{Claim, Key, Match, Sketch};
+
+/// A document is compared with at most this many others: those that hold most of its keys.
+const MOST_COMPARED: usize = 16;
+/// After so many claims it is looked whether the generation is full.
+const CHECK_EVERY: u32 = 256;
+/// A claim that was lost in a crash of the server is made again or harmless: the log need not be on the disk.
+const SETTINGS: &str = "-c synchronous_commit=off";
+
+/// Claims documents. What this process has claimed before it does not compare with: its own window has that.
+#[derive(Debug)]
+pub(crate) struct Claims {
+    session: Session,
+    number: i32,
+    generation: i32,
+    until_check: u32,
+    tally: ClaimTally,
+}
+
+/// How many documents were claimed or looked at, how many of them repeated one of others, and for how many seconds that was waited for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ClaimTally {
+    pub(crate) claims: u64,
+    pub(crate) repeats: u64,
+    pub(crate) seconds: f64,
+}
+
+/// A document of another one that is repeated.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    /// How. It has no number.
+    pub(crate) matched: Match,
+    pub(crate) url: String,
+    /// The key of its id.
+    pub(crate) key: Key,
+}
+
+/// The tables of a generation.
+pub(super) fn tables(generation: i32) -> String {
+    format!(
+        "CREATE UNLOGGED TABLE key_{generation} (key bigint PRIMARY KEY, holder bigint NOT NULL, session int NOT NULL);
+         CREATE TABLE record_{generation} (
+             id bigint PRIMARY KEY, number bigint GENERATED ALWAYS AS IDENTITY, session int NOT NULL, url text NOT NULL,
+             keys bigint[] NOT NULL, sketch bytea NOT NULL, mask bytea NOT NULL
+         ) WITH (toast_tuple_target = 4080);
+         ALTER TABLE record_{generation} ALTER COLUMN sketch SET STORAGE EXTERNAL, ALTER COLUMN mask SET STORAGE EXTERNAL;"
+    )
+}
+
+/// The holders of keys of a generation, with their records.
+fn holders(generation: i32) -> String {
+    format!(
+        "SELECT shared, r.id, r.url, r.sketch, r.mask FROM (
+             SELECT holder, count(*) AS shared FROM key_{generation}
+             WHERE key = ANY($1) AND holder <> $2 AND session <> $3
+             GROUP BY holder ORDER BY shared DESC LIMIT {MOST_COMPARED}
+         ) h JOIN record_{generation} r ON r.id = h.holder"
+    )
+}
+
+/// The holders of keys, those of most keys first.
+fn all_holders(generation: i32) -> String {
+    let mut parts = vec![holders(generation)];
+    if generation > 1 {
+        parts.push(holders(generation - 1));
+    }
+    let parts = parts.join(" UNION ALL ");
+    format!("SELECT * FROM ({parts}) h ORDER BY shared DESC LIMIT {MOST_COMPARED}")
+}
+
+impl Claims {
+    pub(crate) fn new(server: &Arc<Server>, run: &Run) -> Self {
+        let session = Session::new(server, SETTINGS);
+        let tally = ClaimTally::default();
+        Self { session, number: run.session, generation: 1, until_check: 1, tally }
+    }
+
+    /// What it has done since the start.
+    pub(crate) fn tally(&self) -> ClaimTally {
+        self.tally
+    }
+
+    /// Claims a document, or only looks whether it could.
+    ///
+    /// # Errors
+    /// If the server refuses it, or is away for too long.
+    pub(crate) fn claim(
+        &mut self,
+        claim: &Claim<'_>,
+        is_looked_at: bool,
+    ) -> Result<Option<Found>, ClusterError> {
+        let began = Instant::now();
+        let Self { session, number, generation, until_check, tally } = self;
+        let found = session.persist(async |connection| {
+            let attempt = Attempt { connection, claim, session: *number, generation: *generation };
+            let result = if is_looked_at { attempt.look().await } else { attempt.claim().await };
+            let result = match result {
+                Err(Failure::Server(error)) if is_missing_table(&error) => Ok(Step::Moved),
+                result => result,
+            };
+            match result? {
+                Step::Done(found) => {
+                    *until_check -= 1;
+                    if *until_check == 0 {
+                        *until_check = CHECK_EVERY;
+                        turn_if_full(connection, *generation).await?;
+                    }
+                    Ok(found)
+                }
+                Step::Moved => {
+                    drop(connection.client.batch_execute("ROLLBACK").await);
+                    *generation = make_ready(connection).await?;
+                    Err(Failure::Again)
+                }
+            }
+        })?;
+        tally.claims += 1;
+        tally.repeats += u64::from(found.is_some());
+        tally.seconds += began.elapsed().as_secs_f64();
+        Ok(found)
+    }
+
+    /// Gives up a document that was claimed.
+    ///
+    /// # Errors
+    /// As [`claim`](Self::claim).
+    pub(crate) fn forget(&mut self, key: Key) -> Result<(), ClusterError> {
+        let id = key.0.cast_signed();
+        self.session.persist(async |connection| {
+            let generation = make_ready(connection).await?;
+            let lock = format!("SELECT pg_advisory_xact_lock_shared({})", connection.generations());
+            let transaction = connection.client.transaction().await?;
+            transaction.batch_execute(&lock).await?;
+            for generation in (generation - 1).max(1)..=generation {
+                let sql = format!(
+                    "WITH gone AS (DELETE FROM record_{generation} WHERE id = $1 RETURNING keys)
+                     DELETE FROM key_{generation} WHERE holder = $1 AND key IN (SELECT unnest(keys) FROM gone)"
+                );
+                transaction.execute(&sql, &[&id]).await?;
+            }
+            Ok(transaction.commit().await?)
+        })
+    }
+}
+
+/// How far an attempt came.
+enum Step {
+    Done(Option<Found>),
+    /// There is another generation, or the keys are lost.
+    Moved,
+}
+
+struct Attempt<'a> {
+    connection: &'a mut Connection,
+    claim: &'a Claim<'a>,
+    session: i32,
+    generation: i32,
+}
+
+impl Attempt<'_> {
+    fn id(&self) -> i64 {
+        self.claim.document.key.0.cast_signed()
+    }
+
+    async fn claim(self) -> Result<Step, Failure> {
+        let (generation, id, keys) = (self.generation, self.id(), &self.claim.keys);
+        let connection = self.connection;
+        // The lock is there before the first row.
+        let insert = format!(
+            "WITH locked AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared({}))
+             INSERT INTO key_{generation} SELECT unnest($1::bigint[]), $2, $3 FROM locked ON CONFLICT DO NOTHING",
+            connection.generations()
+        );
+        let insert = connection.prepare(&insert).await?;
+        let search = connection.prepare(&all_holders(generation)).await?;
+        // Whoever has the lock is in the generation that it sees now.
+        let keep = format!(
+            "INSERT INTO record_{generation} (id, session, url, keys, sketch, mask)
+             SELECT $1::bigint, $2::int, $3::text, $4::bigint[], $5::bytea, $6::bytea FROM ready WHERE generation = {generation}
+             ON CONFLICT (id) DO UPDATE SET session = $2, url = $3, keys = $4, sketch = $5, mask = $6"
+        );
+        let keep = connection.prepare(&keep).await?;
+        let client = &connection.client;
+        let parameters: [&(dyn ToSql + Sync); 3] = [keys, &id, &self.session];
+        // They are sent together, and done in this order.
+        let (begun, inserted) =
+            tokio::join!(client.batch_execute("BEGIN"), client.execute(&insert, &parameters));
+        begun?;
+        let are_all_new = inserted? == keys.len() as u64;
+        if !are_all_new || generation > 1 {
+            let rows = client.query(&search, &parameters).await?;
+            if let Some(found) = nearest(self.claim, &rows)? {
+                client.batch_execute("ROLLBACK").await?;
+                return Ok(Step::Done(Some(found)));
+            }
+        }
+        let document = self.claim.document;
+        let (url, sketch) = (document.id(), document.sketch().to_bytes());
+        let parameters: [&(dyn ToSql + Sync); 6] =
+            [&id, &self.session, &url, keys, &sketch, &self.claim.mask];
+        let (kept, committed) =
+            tokio::join!(client.execute(&keep, &parameters), client.batch_execute("COMMIT"));
+        let is_kept = kept? > 0;
+        committed?;
+        // Keys without a record find nothing, and are those of an older generation, or are made again.
+        Ok(if is_kept { Step::Done(None) } else { Step::Moved })
+    }
+
+    async fn look(self) -> Result<Step, Failure> {
+        let id = self.id();
+        let ready = self.connection.prepare("SELECT generation FROM ready").await?;
+        let ready = self.connection.client.query_opt(&ready, &[]).await?;
+        if ready.map(|row| row.get::<_, i32>(0)) != Some(self.generation) {
+            return Ok(Step::Moved);
+        }
+        let search = self.connection.prepare(&all_holders(self.generation)).await?;
+        let parameters: [&(dyn ToSql + Sync); 3] = [&self.claim.keys, &id, &self.session];
+        let rows = self.connection.client.query(&search, &parameters).await?;
+        Ok(Step::Done(nearest(self.claim, &rows)?))
+    }
+}
+
+/// The most similar of these documents that is repeated.
+fn nearest(claim: &Claim<'_>, rows: &[Row]) -> Result<Option<Found>, ClusterError> {
+    let mut nearest: Option<Found> = None;
+    for row in rows {
+        let damaged = ClusterError::Damaged("a sketch cannot be read");
+        let sketch = Sketch::from_bytes(row.get(3)).ok_or(damaged)?;
+        let Some(matched) = claim.repeats(&sketch, row.get(4)) else { continue };
+        let is_nearer = |best: &Found| matched.similarity > best.matched.similarity;
+        if nearest.as_ref().is_none_or(is_nearer) {
+            let key = Key(row.get::<_, i64>(1).cast_unsigned());
+            nearest = Some(Found { matched, url: row.get(2), key });
+        }
+    }
+    Ok(nearest)
+}
+
+/// The present generation. If a crash of the server has emptied the keys, makes them again.
+async fn make_ready(connection: &mut Connection) -> Result<i32, Failure> {
+    let ready = connection.client.query_opt("SELECT generation FROM ready", &[]).await?;
+    if let Some(ready) = ready {
+        return Ok(ready.get(0));
+    }
+    let lock = format!("SELECT pg_advisory_xact_lock({})", connection.generations());
+    let transaction = connection.client.transaction().await?;
+    transaction.batch_execute(&lock).await?;
+    let generation: i32 = transaction.query_one("SELECT generation FROM run", &[]).await?.get(0);
+    if transaction.query_opt("SELECT FROM ready", &[]).await?.is_none() {
+        tracing::warn!("the keys are made again from the records: the server had crashed");
+        for generation in (generation - 1).max(1)..=generation {
+            let sql = format!(
+                "TRUNCATE key_{generation};
+                 INSERT INTO key_{generation} SELECT DISTINCT ON (key) key, id, session
+                 FROM (SELECT unnest(keys) AS key, id, session, number FROM record_{generation}) r ORDER BY key, number"
+            );
+            transaction.batch_execute(&sql).await?;
+        }
+        transaction.execute("INSERT INTO ready VALUES ($1)", &[&generation]).await?;
+    }
+    transaction.commit().await?;
+    Ok(generation)
+}
+
+/// Begins a new generation if the present one is full or old, and drops the one before.
+async fn turn_if_full(connection: &mut Connection, generation: i32) -> Result<(), Failure> {
+    let is_full = format!(
+        "SELECT generation = {generation} AND ((SELECT last_value FROM record_{generation}_number_seq) >= entries \
+         OR coalesce(now() - turned > age * interval '1 second', false)) FROM run"
+    );
+    let full = connection.client.query_one(&is_full, &[]).await;
+    let full = match full {
+        Err(error) if is_missing_table(&error) => return Ok(()),
+        row => row?.get::<_, bool>(0),
+    };
+    if !full {
+        return Ok(());
+    }
+    let lock = format!("SELECT pg_advisory_xact_lock({})", connection.generations());
+    let transaction = connection.client.transaction().await?;
+    transaction.batch_execute(&lock).await?;
+    let is_ready = transaction.query_opt("SELECT FROM ready", &[]).await?.is_some();
+    if is_ready && transaction.query_one(&is_full, &[]).await?.get::<_, bool>(0) {
+        let (next, last) = (generation + 1, generation - 1);
+        let sql = format!(
+            "{}; DROP TABLE IF EXISTS key_{last}, record_{last};
+             UPDATE run SET generation = {next}, turned = now(); UPDATE ready SET generation = {next};",
+            tables(next)
+        );
+        transaction.batch_execute(&sql).await?;
+    }
+    Ok(transaction.commit().await?)
+}
