@@ -239,6 +239,7 @@ impl Player<'_> {
 
     fn decide(&mut self, number: usize) -> Placement {
         let known = &self.urls[number];
+        self.learner.meet(&known.url, &known.site);
         self.learner.decide(&known.url, &known.site)
     }
 

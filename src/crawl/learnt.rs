@@ -12,14 +12,25 @@ use crate::{
 
 const UNREADABLE: StateError = StateError::Damaged("what was learnt of a site cannot be read");
 
+/// What became of a URL.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) enum Received {
+    /// It yielded this.
+    Answer(Yielded),
+    /// Nothing is there.
+    Nothing,
+    /// It was not requested: whether to do so was asked.
+    Question,
+}
+
 /// What was received for a URL, as the learner is told of it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Observation {
     /// The numbers of the URL, and of the one where it was found first.
     pub(super) url: i64,
     pub(super) from: Option<i64>,
-    /// What it yielded; none if nothing is there.
-    pub(super) yielded: Option<Yielded>,
+    /// What was received.
+    pub(super) received: Received,
     /// The number and a hash of the text that a page has or repeats, and its passages that no page before had.
     pub(super) text: Option<(u32, u16, Vec<u32>)>,
     /// A redirect led to it.
@@ -30,11 +41,11 @@ pub(super) struct Observation {
 
 impl Observation {
     /// An observation of a URL, found there, that gave no text.
-    pub(super) fn new(url: &UrlRow, from: Option<&UrlRow>, yielded: Option<Yielded>) -> Self {
+    pub(super) fn new(url: &UrlRow, from: Option<&UrlRow>, received: Received) -> Self {
         Self {
             url: url.id.0,
             from: from.map(|from| from.id.0),
-            yielded,
+            received,
             text: None,
             is_redirected: url.hops > 0,
             links_back: false,
@@ -49,8 +60,12 @@ pub(super) fn teach(
     url: &NormalUrl,
     from: Option<&NormalUrl>,
 ) {
-    let Observation { yielded, text, is_redirected, links_back, .. } = observation;
-    let Some(yielded) = *yielded else { return learner.dead(url.as_url(), url.site()) };
+    let Observation { received, text, is_redirected, links_back, .. } = observation;
+    let yielded = match *received {
+        Received::Answer(yielded) => yielded,
+        Received::Nothing => return learner.dead(url.as_url(), url.site()),
+        Received::Question => return learner.met(url.as_url(), url.site()),
+    };
     learner.judged(&Page {
         url: url.as_url(),
         site: url.site(),

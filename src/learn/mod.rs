@@ -279,6 +279,22 @@ impl Learner {
         self.count(page.site);
     }
 
+    /// A URL is to be asked about: its words say of which kinds there are pages. Returns whether that is an observation, as it is if something is new.
+    pub(crate) fn meet(&mut self, url: &Url, name: &str) -> bool {
+        let is_new = self.sites.get_mut(name).is_some_and(|site| site.meet(&Parts::of(url)));
+        if is_new {
+            self.observe(name);
+        }
+        is_new
+    }
+
+    /// A URL was asked about, and that was an observation.
+    pub(crate) fn met(&mut self, url: &Url, name: &str) {
+        if let Some(site) = self.observe(name) {
+            site.meet(&Parts::of(url));
+        }
+    }
+
     /// The next observation is left out.
     pub(crate) fn skip(&mut self) {
         self.observations += 1;

@@ -74,12 +74,14 @@ impl<const MAX: usize> Words<MAX> {
         (seen.count_ones() >= MANY_CONTEXTS).then_some(word)
     }
 
-    /// Remembers with what the words of a URL were seen.
-    pub(super) fn add(&mut self, parts: &Parts<'_>) {
+    /// Remembers with what the words of a URL were seen. Returns whether that is new.
+    pub(super) fn add(&mut self, parts: &Parts<'_>) -> bool {
+        let mut is_new = false;
         kinds(parts, |part| {
             let (word, with) = part.word(parts.key.wrapping_sub(part.hash))?;
             let (number, bit) = (number(word, part), 1 << (with >> 58));
             if let Some(known) = self.0.iter_mut().find(|it| it.0 == number) {
+                is_new |= known.1 & bit == 0;
                 known.1 |= bit;
             } else {
                 if self.0.len() >= MAX {
@@ -88,9 +90,11 @@ impl<const MAX: usize> Words<MAX> {
                     self.0.remove(oldest);
                 }
                 self.0.push_back((number, bit));
+                is_new = true;
             }
             self.kind(part)
         });
+        is_new
     }
 
     /// Bytes in memory.

@@ -642,14 +642,15 @@ impl Site {
         self.words.patterns(parts, host, is_view)
     }
 
-    /// Remembers the host and the words of a URL from which something was received.
-    fn meet(&mut self, parts: &Parts<'_>) {
+    /// Remembers the host and the words of a URL. Returns whether something is new.
+    pub(super) fn meet(&mut self, parts: &Parts<'_>) -> bool {
         let host = &parts.list[0];
         let value = host.short_value();
-        if self.hosts.len() < MANY_HOSTS && !self.hosts.iter().any(|it| it.0 == value) {
+        let is_new = self.hosts.len() < MANY_HOSTS && !self.hosts.iter().any(|it| it.0 == value);
+        if is_new {
             self.hosts.push((value, host.value.into()));
         }
-        self.words.add(parts);
+        self.words.add(parts) || is_new
     }
 
     /// Whether the site has very many hosts, and this is none of the first.

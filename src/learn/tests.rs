@@ -122,7 +122,8 @@ fn observe_at_random(learner: &mut Learner, random: &mut impl FnMut(u32) -> u32)
         (false, _) => Yielded::KnownText,
     };
     let text = if is_new { random(1 << 20) } else { page };
-    match random(12) {
+    match random(14) {
+        12.. => _ = learner.meet(&url, SITE),
         0 => learner.dead(&url, SITE),
         kind => learner.judged(&Page {
             url: &url,
@@ -150,13 +151,15 @@ fn a_learner_that_is_kept_and_restored_at_any_point_decides_as_one_that_ran_on()
         };
         let (mut random, mut again, mut restarts) = (new(), new(), new());
         let (mut whole, mut parts) = (Learner::new(&[sid(9)]), Learner::new(&[sid(9)]));
-        let mut urls = Vec::new();
+        let (mut urls, mut kept) = (Vec::new(), HashMap::new());
         for _ in 0..1_500 {
             urls.push(observe_at_random(&mut whole, &mut random));
             observe_at_random(&mut parts, &mut again);
             if restarts(40) == 0 {
                 let mut next = Learner::new(&[sid(9)]);
-                restore_all(&mut next, parts.take_unsaved());
+                let (sites, common) = parts.take_unsaved();
+                kept.extend(sites);
+                restore_all(&mut next, (kept.clone().into_iter().collect(), common));
                 parts = next;
                 for url in urls.iter().rev().take(30) {
                     let mark = if url.query().is_some() { '&' } else { '?' };

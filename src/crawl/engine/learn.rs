@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet, btree_map::Entry};
 use super::{Engine, in_flight::InFlight};
 use crate::{
     crawl::{
-        learnt::{self, Observation},
+        learnt::{self, Observation, Received},
         outcome::{Parsed, Skipped},
         plan::{CrawlError, Plan},
     },
@@ -93,12 +93,13 @@ impl Engine {
             return Ok(());
         }
         let from = row.referrer.map(|id| self.state().url_by_id(id)).transpose()?.flatten();
-        let mut observation = Observation::new(row, from.as_ref(), judged.err());
+        let yielded = judged.err().unwrap_or(Yielded::KnownText);
+        let mut observation = Observation::new(row, from.as_ref(), Received::Answer(yielded));
         if let Ok((judgement, parsed)) = judged {
             let is_new = self.is_new_here(judgement)?;
             // Its passages are remembered in any case.
             let passages = self.selection.learner.add_passages(parsed.document.passages());
-            observation.yielded = Some(match (is_new, passages.are_many) {
+            observation.received = Received::Answer(match (is_new, passages.are_many) {
                 (true, true) => Yielded::New,
                 (true, false) => Yielded::KnownPassages,
                 (false, _) => Yielded::KnownText,
@@ -176,7 +177,7 @@ impl Engine {
     /// Learns that nothing is at a URL.
     pub(super) fn learn_dead(&mut self, row: &UrlRow) -> Result<(), CrawlError> {
         if self.selection.learns && row.kind == UrlKind::Page {
-            self.observe(row, None, Observation::new(row, None, None))?;
+            self.observe(row, None, Observation::new(row, None, Received::Nothing))?;
         }
         Ok(())
     }
@@ -217,6 +218,16 @@ impl Engine {
         Ok(self.selection.learner.decide(url.as_url(), url.site()))
     }
 
+    /// The same of a URL that is known, whose words are remembered.
+    fn decide_row(&mut self, row: &UrlRow) -> Result<Placement, CrawlError> {
+        self.recall(row.url.site())?;
+        let UrlSelection { learner, observed, .. } = &mut self.selection;
+        if learner.meet(row.url.as_url(), row.url.site()) {
+            observed.push(Observation::new(row, None, Received::Question));
+        }
+        self.decide(&row.url)
+    }
+
     /// Whether a URL is not worth a request now. If it is not, that is recorded.
     pub(super) fn is_put_off(&mut self, queued: &Queued) -> Result<bool, CrawlError> {
         let row = &queued.url;
@@ -229,7 +240,7 @@ impl Engine {
             return Ok(false);
         }
         let is_released = self.selection.released.contains(&row.id);
-        match self.decide(&row.url)? {
+        match self.decide_row(row)? {
             Placement::Deferred(by, why) => {
                 self.record_deferred(row, by, why)?;
                 self.finish_url(row, false)?;
@@ -310,7 +321,7 @@ impl Engine {
         while self.urls.queue.waiting(host) + in_flight < self.selection.width {
             let Some((id, group, estimate)) = self.next_late(host)? else { break };
             let Some(row) = self.state().url_by_id(id)? else { continue };
-            let placement = self.decide(&row.url)?;
+            let placement = self.decide_row(&row)?;
             match placement {
                 Placement::Deferred(by, why) if !self.never_defers(row.seed) => {
                     self.record_deferred(&row, by, why)?;
@@ -440,7 +451,7 @@ impl Engine {
             if sites.is_some_and(|sites| !sites.contains(row.url.site())) {
                 continue;
             }
-            let group = match self.decide(&row.url)? {
+            let group = match self.decide_row(row)? {
                 Placement::Deferred(..) => continue,
                 Placement::Late(group) => group,
                 Placement::Now => self.group(&row.url)?,
