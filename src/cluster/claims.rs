@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Instant};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use tokio_postgres::{Row, types::ToSql};
 
 use super::{ClusterError, Connection, Failure, Run, Server, Session, is_missing_table};
@@ -26,7 +26,7 @@ pub(crate) struct Claims {
 }
 
 /// How many documents were claimed or looked at, how many of them repeated one of others, and for how many seconds that was waited for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct ClaimTally {
     pub(crate) claims: u64,
     pub(crate) repeats: u64,
@@ -45,14 +45,7 @@ pub(crate) struct Found {
 
 /// The tables of a generation.
 pub(super) fn tables(generation: i32) -> String {
-    format!(
-        "CREATE UNLOGGED TABLE key_{generation} (key bigint PRIMARY KEY, holder bigint NOT NULL, session int NOT NULL);
-         CREATE TABLE record_{generation} (
-             id bigint PRIMARY KEY, number bigint GENERATED ALWAYS AS IDENTITY, session int NOT NULL, url text NOT NULL,
-             keys bigint[] NOT NULL, sketch bytea NOT NULL, mask bytea NOT NULL
-         ) WITH (toast_tuple_target = 4080);
-         ALTER TABLE record_{generation} ALTER COLUMN sketch SET STORAGE EXTERNAL, ALTER COLUMN mask SET STORAGE EXTERNAL;"
-    )
+    include_str!("generation.sql").replace("$N", &generation.to_string())
 }
 
 /// The holders of keys of a generation, with their records.
@@ -100,9 +93,11 @@ impl Claims {
         let began = Instant::now();
         let Self { session, number, generation, until_check, tally } = self;
         let found = session.persist(async |connection| {
-            let attempt = Attempt { connection, claim, session: *number, generation: *generation };
-            let result = if is_looked_at { attempt.look().await } else { attempt.claim().await };
-            let result = match result {
+            if is_looked_at {
+                *generation = make_ready(connection).await?;
+            }
+            let attempt = attempt(connection, claim, (*number, *generation), is_looked_at);
+            let result = match attempt.await {
                 Err(Failure::Server(error)) if is_missing_table(&error) => Ok(Step::Moved),
                 result => result,
             };
@@ -158,74 +153,59 @@ enum Step {
     Moved,
 }
 
-struct Attempt<'a> {
-    connection: &'a mut Connection,
-    claim: &'a Claim<'a>,
-    session: i32,
-    generation: i32,
-}
-
-impl Attempt<'_> {
-    fn id(&self) -> i64 {
-        self.claim.document.key.0.cast_signed()
-    }
-
-    async fn claim(self) -> Result<Step, Failure> {
-        let (generation, id, keys) = (self.generation, self.id(), &self.claim.keys);
-        let connection = self.connection;
-        // The lock is there before the first row.
-        let insert = format!(
-            "WITH locked AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared({}))
-             INSERT INTO key_{generation} SELECT unnest($1::bigint[]), $2, $3 FROM locked ON CONFLICT DO NOTHING",
-            connection.generations()
-        );
-        let insert = connection.prepare(&insert).await?;
-        let search = connection.prepare(&all_holders(generation)).await?;
-        // Whoever has the lock is in the generation that it sees now.
-        let keep = format!(
-            "INSERT INTO record_{generation} (id, session, url, keys, sketch, mask)
-             SELECT $1::bigint, $2::int, $3::text, $4::bigint[], $5::bytea, $6::bytea FROM ready WHERE generation = {generation}
-             ON CONFLICT (id) DO UPDATE SET session = $2, url = $3, keys = $4, sketch = $5, mask = $6"
-        );
-        let keep = connection.prepare(&keep).await?;
-        let client = &connection.client;
-        let parameters: [&(dyn ToSql + Sync); 3] = [keys, &id, &self.session];
+/// Claims a document in this session and generation, or only looks whether it could.
+async fn attempt(
+    connection: &mut Connection,
+    claim: &Claim<'_>,
+    (session, generation): (i32, i32),
+    is_looked_at: bool,
+) -> Result<Step, Failure> {
+    let (document, keys, id) = (claim.document, &claim.keys, claim.document.key.0.cast_signed());
+    // The lock is there before the first row.
+    let insert = format!(
+        "WITH locked AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared({}))
+         INSERT INTO key_{generation} SELECT unnest($1::bigint[]), $2, $3 FROM locked ON CONFLICT DO NOTHING",
+        connection.generations()
+    );
+    // Whoever has the lock is in the generation that it sees now.
+    let keep = format!(
+        "INSERT INTO record_{generation} (id, session, url, keys, sketch, mask)
+         SELECT $1::bigint, $2::int, $3::text, $4::bigint[], $5::bytea, $6::bytea FROM ready WHERE generation = {generation}
+         ON CONFLICT (id) DO UPDATE SET session = $2, url = $3, keys = $4, sketch = $5, mask = $6"
+    );
+    let [insert, search, keep] = [
+        connection.prepare(&insert).await?,
+        connection.prepare(&all_holders(generation)).await?,
+        connection.prepare(&keep).await?,
+    ];
+    let client = &connection.client;
+    let parameters: [&(dyn ToSql + Sync); 3] = [keys, &id, &session];
+    let mut are_all_new = false;
+    if !is_looked_at {
         // They are sent together, and done in this order.
-        let (begun, inserted) =
-            tokio::join!(client.batch_execute("BEGIN"), client.execute(&insert, &parameters));
+        let insert = client.execute(&insert, &parameters);
+        let (begun, inserted) = tokio::join!(client.batch_execute("BEGIN"), insert);
         begun?;
-        let are_all_new = inserted? == keys.len() as u64;
-        if !are_all_new || generation > 1 {
-            let rows = client.query(&search, &parameters).await?;
-            if let Some(found) = nearest(self.claim, &rows)? {
-                client.batch_execute("ROLLBACK").await?;
-                return Ok(Step::Done(Some(found)));
-            }
-        }
-        let document = self.claim.document;
-        let (url, sketch) = (document.id(), document.sketch().to_bytes());
-        let parameters: [&(dyn ToSql + Sync); 6] =
-            [&id, &self.session, &url, keys, &sketch, &self.claim.mask];
-        let (kept, committed) =
-            tokio::join!(client.execute(&keep, &parameters), client.batch_execute("COMMIT"));
-        let is_kept = kept? > 0;
-        committed?;
-        // Keys without a record find nothing, and are those of an older generation, or are made again.
-        Ok(if is_kept { Step::Done(None) } else { Step::Moved })
+        are_all_new = inserted? == keys.len() as u64;
     }
-
-    async fn look(self) -> Result<Step, Failure> {
-        let id = self.id();
-        let ready = self.connection.prepare("SELECT generation FROM ready").await?;
-        let ready = self.connection.client.query_opt(&ready, &[]).await?;
-        if ready.map(|row| row.get::<_, i32>(0)) != Some(self.generation) {
-            return Ok(Step::Moved);
+    if !are_all_new || generation > 1 {
+        let found = nearest(claim, &client.query(&search, &parameters).await?)?;
+        if is_looked_at {
+            return Ok(Step::Done(found));
         }
-        let search = self.connection.prepare(&all_holders(self.generation)).await?;
-        let parameters: [&(dyn ToSql + Sync); 3] = [&self.claim.keys, &id, &self.session];
-        let rows = self.connection.client.query(&search, &parameters).await?;
-        Ok(Step::Done(nearest(self.claim, &rows)?))
+        if found.is_some() {
+            client.batch_execute("ROLLBACK").await?;
+            return Ok(Step::Done(found));
+        }
     }
+    let (url, sketch) = (document.id(), document.sketch().to_bytes());
+    let parameters: [&(dyn ToSql + Sync); 6] = [&id, &session, &url, keys, &sketch, &claim.mask];
+    let keep = client.execute(&keep, &parameters);
+    let (kept, committed) = tokio::join!(keep, client.batch_execute("COMMIT"));
+    let is_kept = kept? > 0;
+    committed?;
+    // Keys without a record find nothing, and are those of an older generation, or are made again.
+    Ok(if is_kept { Step::Done(None) } else { Step::Moved })
 }
 
 /// The most similar of these documents that is repeated.

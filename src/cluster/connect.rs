@@ -24,7 +24,7 @@ use tokio_postgres::{
 };
 use tokio_rustls::{TlsConnector, client};
 
-use super::ClusterError;
+use super::{ClusterError, refused};
 
 /// How long a connection may take, and a server be silent.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -34,19 +34,13 @@ const PATIENCE: Duration = Duration::from_secs(5);
 ///
 /// Other hosts than this one are spoken to by TLS, and their certificates verified; `?sslmode=disable` switches it off, and `PGSSLROOTCERT` names a file
 /// of further authorities.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Address {
     /// As it was given, with the name.
     shown: String,
     config: Config,
     /// Of the schema.
     name: String,
-}
-
-impl fmt::Debug for Address {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Address").field(&self.shown).finish()
-    }
 }
 
 impl fmt::Display for Address {
@@ -130,17 +124,16 @@ impl FromStr for Address {
 
     fn from_str(text: &str) -> Result<Self, ClusterError> {
         let (url, name) = text.split_once('#').unwrap_or((text, ""));
-        let wrong = |why: String| ClusterError::Address { why };
-        if !Self::is_meant(url) {
-            return Err(wrong("it does not begin with postgres://".to_owned()));
-        }
         // The error of the parser has nothing of the text.
-        let mut config: Config = url.parse().map_err(|error| wrong(format!("{error}")))?;
+        let config = url
+            .parse::<Config>()
+            .ok()
+            .filter(|config| Self::is_meant(url) && !config.get_hosts().is_empty());
+        let Some(mut config) = config else {
+            return refused("the address of the server cannot be read: write postgres://USER@HOST:PORT/DATABASE".to_owned());
+        };
         if config.get_password().is_some() {
-            return Err(ClusterError::Password);
-        }
-        if config.get_hosts().is_empty() {
-            return Err(wrong("it names no host".to_owned()));
+            return refused("the address has a password, which every user of this machine can read: put it into PGPASSWORD, or into the file that PGPASSFILE names".to_owned());
         }
         if let Some(password) = password(&config) {
             config.password(password);
@@ -272,11 +265,14 @@ mod tests {
     fn an_address_says_what_is_wrong_with_it_and_never_shows_a_password() {
         let refused = |text: &str| text.parse::<Address>().unwrap_err().to_string();
         assert!(refused("mysql://a/b").contains("postgres://"));
-        assert!(refused("postgres:///b").contains("names no host"));
+        assert!(refused("postgres:///b").contains("postgres://USER@HOST"));
         let with_password = refused("postgres://me:secret@example.org/b");
         assert!(with_password.contains("PGPASSWORD") && !with_password.contains("secret"));
         let address: Address = "postgres://me@127.0.0.1:5433/b#News".parse().unwrap();
         assert!(address.schema().starts_with("pagesieve_news_"), "{}", address.schema());
+        let mut config = address.config.clone();
+        config.password("secret");
+        assert!(!format!("{:?}", Address { config, ..address.clone() }).contains("secret"));
         assert_eq!(format!("{address}"), "postgres://me@127.0.0.1:5433/b#News");
     }
 

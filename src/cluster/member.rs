@@ -13,8 +13,11 @@ use std::{
 };
 
 use tokio::time::{sleep, timeout};
+use tokio_postgres::types::ToSql;
 
-use super::{Address, ClusterError, Connection, FIRST_LOCK, Failure, Run, Server, Session};
+use super::{
+    Address, ClusterError, Connection, FIRST_LOCK, Failure, Run, Server, Session, bigint, refused,
+};
 
 /// After this time the server ends a silent session; for this time since it was asked last the lease holds.
 const SILENCE: &str = "-c idle_session_timeout=15s";
@@ -59,23 +62,18 @@ impl Lease {
     }
 }
 
-/// Milliseconds of a clock that also counts while the machine sleeps.
+/// Milliseconds of a clock that also counts while the machine sleeps, where there is one.
 fn now() -> i64 {
     #[cfg(target_os = "linux")]
-    let clock = rustix::time::ClockId::Boottime;
-    #[cfg(all(unix, not(target_os = "linux")))]
-    let clock = rustix::time::ClockId::Monotonic;
-    #[cfg(unix)]
     {
-        let time = rustix::time::clock_gettime(clock);
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
         time.tv_sec * 1000 + time.tv_nsec / 1_000_000
     }
-    #[cfg(not(unix))]
+    #[cfg(not(target_os = "linux"))]
     {
-        use std::sync::OnceLock;
-        static BEGAN: OnceLock<std::time::Instant> = OnceLock::new();
-        let began = BEGAN.get_or_init(std::time::Instant::now);
-        i64::try_from(began.elapsed().as_millis()).unwrap_or(i64::MAX)
+        static BEGAN: std::sync::LazyLock<std::time::Instant> =
+            std::sync::LazyLock::new(std::time::Instant::now);
+        millis(BEGAN.elapsed())
     }
 }
 
@@ -103,8 +101,10 @@ impl Member {
         state: &str,
     ) -> Result<Self, ClusterError> {
         if let Some(member) = wanted.filter(|member| *member >= run.members) {
-            let why = "does not exist: the members of a run are numbered from 0, and their number is fixed when it begins (`--members`)";
-            return Err(ClusterError::Member { member, why });
+            return refused(format!(
+                "there is no member {member}: there are {}, from 0 on, and their number is fixed",
+                run.members
+            ));
         }
         let mut session = Session::new(server, SILENCE);
         let began = now();
@@ -123,19 +123,19 @@ impl Member {
                     }
                 }
             }
-            let why = match wanted {
-                Some(_) if free.is_empty() => {
-                    "belongs to another run directory, or this directory to another member: start it there, or give that directory up by `pagesieve cluster forget`"
-                }
-                Some(_) => "is running elsewhere",
-                None => return Err(ClusterError::NoMember { members: run.members }.into()),
-            };
             // The server may not know yet that a process is gone.
             if !free.is_empty() && now() - began < millis(PATIENCE) {
                 sleep(PING / 4).await;
                 return Err(Failure::Again);
             }
-            Err(ClusterError::Member { member: wanted.unwrap_or(0), why }.into())
+            let why = match wanted {
+                Some(member) if free.is_empty() => format!(
+                    "member {member} belongs to another run directory, or this directory to another member: start it there, or give that directory up by `pagesieve cluster forget`"
+                ),
+                Some(member) => format!("member {member} is running elsewhere"),
+                None => "all members are taken: `pagesieve cluster status` lists them".to_owned(),
+            };
+            Err(ClusterError::Refused(why).into())
         })?;
         let lease = Arc::new(Lease::default());
         lease.until.store(asked + millis(VALID), Ordering::Release);
@@ -147,11 +147,15 @@ impl Member {
         Ok(Self { session, number, members: run.members, epoch, lease, last: None })
     }
 
-    /// Stores links for other members, durably.
+    /// Stores links for other members, durably, and deletes batches that were received and committed. After these the member has something to do.
     ///
     /// # Errors
     /// If another process has taken over, or the server refuses it.
-    pub(crate) fn send(&mut self, batches: &[(u32, Vec<u8>)]) -> Result<(), ClusterError> {
+    pub(crate) fn exchange(
+        &mut self,
+        batches: &[(u32, Vec<u8>)],
+        committed: &[i64],
+    ) -> Result<(), ClusterError> {
         let (number, epoch) = self.key();
         self.session.persist(async |connection| {
             let transaction = connection.client.transaction().await?;
@@ -160,9 +164,13 @@ impl Member {
                 let sql = "INSERT INTO link (receiver, links) VALUES ($1, $2)";
                 transaction.execute(sql, &[&receiver, links]).await?;
             }
-            let sent = i64::try_from(batches.len()).unwrap_or(0);
-            let sql = "UPDATE member SET sent = sent + $3 WHERE member = $1 AND epoch = $2";
-            if transaction.execute(sql, &[&number, &epoch, &sent]).await? == 0 {
+            let sql = "DELETE FROM link WHERE id = ANY($1)";
+            let received = transaction.execute(sql, &[&committed]).await?;
+            let counts = [batches.len() as u64, received].map(bigint);
+            let sql = "UPDATE member SET sent = sent + $3, received = received + $4, is_idle = is_idle AND $4 = 0 \
+                       WHERE member = $1 AND epoch = $2";
+            let parameters: [&(dyn ToSql + Sync); 4] = [&number, &epoch, &counts[0], &counts[1]];
+            if transaction.execute(sql, &parameters).await? == 0 {
                 return Err(fenced(number));
             }
             Ok(transaction.commit().await?)
@@ -183,28 +191,10 @@ impl Member {
         })
     }
 
-    /// These batches were committed. The member has something to do.
-    ///
-    /// # Errors
-    /// As [`send`](Self::send).
-    pub(crate) fn acknowledge(&mut self, batches: &[i64]) -> Result<(), ClusterError> {
-        let (number, epoch) = self.key();
-        self.session.persist(async |connection| {
-            let transaction = connection.client.transaction().await?;
-            let sql = "DELETE FROM link WHERE id = ANY($1)";
-            let gone = i64::try_from(transaction.execute(sql, &[&batches]).await?).unwrap_or(0);
-            let sql = "UPDATE member SET received = received + $3, is_idle = false WHERE member = $1 AND epoch = $2";
-            if transaction.execute(sql, &[&number, &epoch, &gone]).await? == 0 {
-                return Err(fenced(number));
-            }
-            Ok(transaction.commit().await?)
-        })
-    }
-
     /// Says whether the member has nothing to do, and keeps its report.
     ///
     /// # Errors
-    /// As [`send`](Self::send).
+    /// As [`exchange`](Self::exchange).
     pub(crate) fn tell(&mut self, is_idle: bool, report: &str) -> Result<(), ClusterError> {
         let (number, epoch) = self.key();
         self.session.persist(async |connection| {
@@ -242,10 +232,10 @@ impl Member {
     /// Takes more pages of the budget. Returns how many it has taken over all its starts.
     ///
     /// # Errors
-    /// As [`send`](Self::send).
+    /// As [`exchange`](Self::exchange).
     pub(crate) fn take_pages(&mut self, pages: u64) -> Result<u64, ClusterError> {
         let (number, epoch) = self.key();
-        let pages = i64::try_from(pages).unwrap_or(i64::MAX);
+        let pages = bigint(pages);
         self.session.persist(async |connection| {
             let transaction = connection.client.transaction().await?;
             let sql = "SELECT least(remaining, $1) FROM run FOR UPDATE";
@@ -265,7 +255,7 @@ impl Member {
 }
 
 fn fenced(member: i32) -> Failure {
-    Failure::Fatal(ClusterError::Fenced { member: u32::try_from(member).unwrap_or(0) })
+    Failure::Fatal(ClusterError::Fenced(member))
 }
 
 fn millis(duration: Duration) -> i64 {

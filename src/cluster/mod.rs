@@ -14,7 +14,7 @@
 //! | `claims.rs` | the claim of a document, generations |
 //! | `member.rs` | a member of a crawl: its lease, the links that it sends and receives, its part of the budget, the end |
 //! | `status.rs` | what the commands show and remove |
-//! | `schema.sql` | the tables |
+//! | `schema.sql`, `generation.sql` | the tables |
 
 mod claims;
 mod connect;
@@ -27,10 +27,7 @@ use std::{
     error::Error,
     panic::resume_unwind,
     pin::pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
@@ -40,6 +37,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 use tokio_postgres::{Client, Statement, error::SqlState, types::ToSql};
+use tokio_util::sync::CancellationToken;
 
 use crate::fingerprint::HashSeed;
 
@@ -47,7 +45,7 @@ pub(crate) use claims::{ClaimTally, Claims, Found};
 pub use connect::Address;
 #[cfg(feature = "crawl")]
 pub(crate) use member::{Lease, Member, member_of};
-pub use status::{Generation, MemberStatus, Status, drop_run, forget, status};
+pub use status::{drop_run, forget, status};
 
 /// The version of the tables.
 const LAYOUT: i32 = 1;
@@ -65,84 +63,25 @@ const PAUSE: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(2)]
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClusterError {
-    /// The address makes no sense.
-    #[error(
-        "the address of the server cannot be read: {why}; write postgres://USER@HOST:PORT/DATABASE"
-    )]
-    Address {
-        /// What is wrong.
-        why: String,
-    },
-    /// The address has a password, which others could read.
-    #[error(
-        "the address has a password, which every user of this machine can read: put it into PGPASSWORD, or into the file that PGPASSFILE names"
-    )]
-    Password,
-    /// The server did not answer for this long.
-    #[error("the server {server} has not answered for {} s: {why}", .waited.as_secs())]
+    /// Another address, other options or another directory help: it says which.
+    #[error("{0}")]
+    Refused(String),
+    /// The server did not answer for so long.
+    #[error("the server has not answered for {} s: {why}", .waited.as_secs())]
     Away {
-        /// Its address.
-        server: String,
         /// How long it was waited for.
         waited: Duration,
         /// What was seen last.
         why: String,
     },
     /// The work was stopped while the server did not answer.
-    #[error(
-        "stopped while the server did not answer: what was committed is kept; run the same command again"
-    )]
+    #[error("stopped while the server did not answer: run the same command again")]
     Stopped,
-    /// Those who share it do not agree.
-    #[error("{what} of {server} is {stored}, here it is {wanted}: {help}")]
-    Differs {
-        /// In what.
-        what: &'static str,
-        /// The address.
-        server: String,
-        /// What the server has.
-        stored: String,
-        /// What this process has.
-        wanted: String,
-        /// What to do.
-        help: &'static str,
-    },
-    /// There is nothing of this name.
-    #[error(
-        "there is no {name} on the server: name the window or crawl after a `#`, as in postgres://HOST/DATABASE#NAME"
-    )]
-    None {
-        /// The schema.
-        name: String,
-    },
-    /// The member cannot be taken.
-    #[error("member {member} {why}")]
-    Member {
-        /// Its number.
-        member: u32,
-        /// Why, and what to do.
-        why: &'static str,
-    },
-    /// The run directory cannot be that of a member.
-    #[error("the run directory {why}")]
-    Directory {
-        /// Why, and what to do.
-        why: &'static str,
-    },
-    /// All members are taken.
-    #[error("all {members} members are taken: `pagesieve cluster status` lists them")]
-    NoMember {
-        /// How many there are.
-        members: u32,
-    },
     /// Another process has taken over.
-    #[error("another process has taken over member {member}: this one ends")]
-    Fenced {
-        /// Its number.
-        member: u32,
-    },
+    #[error("another process has taken over member {0}: this one ends")]
+    Fenced(i32),
     /// What is stored makes no sense.
-    #[error("what the server has stored is damaged: {0}")]
+    #[error("what the server has stored cannot be read: {0}")]
     Damaged(&'static str),
     /// The server refuses something.
     #[error("the server {server} refuses it: {}", shown(.source))]
@@ -154,15 +93,8 @@ pub enum ClusterError {
     },
 }
 
-impl ClusterError {
-    /// Whether another address or other options help.
-    #[must_use]
-    pub fn is_misuse(&self) -> bool {
-        matches!(
-            self,
-            Self::Address { .. } | Self::Password | Self::Differs { .. } | Self::Directory { .. }
-        )
-    }
+fn refused<T>(why: String) -> Result<T, ClusterError> {
+    Err(ClusterError::Refused(why))
 }
 
 /// An error of the server with its causes, which are in no other place.
@@ -206,9 +138,9 @@ fn may_pass(error: &tokio_postgres::Error) -> bool {
     }
     let is_certificate = |cause: &(dyn Error + 'static)| {
         let inner = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-        inner.is_some_and(|inner| inner.is::<rustls::Error>())
+        inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()).is_some()
     };
-    let is_io = causes(error).any(|cause| cause.is::<std::io::Error>());
+    let is_io = causes(error).any(|cause| cause.downcast_ref::<std::io::Error>().is_some());
     error.is_closed() || is_io && !causes(error).any(is_certificate)
 }
 
@@ -224,7 +156,7 @@ pub(crate) struct Server {
     runtime: Option<Runtime>,
     /// How long it is waited for; `None` for as long as it takes.
     patience: Option<Duration>,
-    stop: AtomicBool,
+    stop: CancellationToken,
 }
 
 impl Drop for Server {
@@ -236,16 +168,16 @@ impl Drop for Server {
 }
 
 impl Server {
-    pub(crate) fn new(address: &Address, patience: Option<Duration>) -> Arc<Self> {
+    /// Nothing is waited for after `stop`.
+    pub(crate) fn new(
+        address: &Address,
+        patience: Option<Duration>,
+        stop: CancellationToken,
+    ) -> Arc<Self> {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = Some(runtime.expect("a thread can be started"));
         let address = address.clone();
-        Arc::new(Self { address, runtime, patience, stop: AtomicBool::new(false) })
-    }
-
-    /// Nothing is waited for any more.
-    pub(crate) fn stop(&self) {
-        self.stop.store(true, Ordering::Relaxed);
+        Arc::new(Self { address, runtime, patience, stop })
     }
 
     fn runtime(&self) -> &Runtime {
@@ -334,8 +266,7 @@ impl Session {
                 self.connection = None;
                 let since = *away.get_or_insert_with(Instant::now);
                 if self.server.patience.is_some_and(|patience| since.elapsed() > patience) {
-                    let server = self.server.address.to_string();
-                    return Err(ClusterError::Away { server, waited: since.elapsed(), why });
+                    return Err(ClusterError::Away { waited: since.elapsed(), why });
                 }
                 if since.elapsed() > PAUSE[1] && pause < PAUSE[1] {
                     tracing::warn!(server = %self.server.address, why, "no answer: everything waits");
@@ -348,7 +279,7 @@ impl Session {
     async fn pause(&self, pause: &mut Duration) -> Result<(), ClusterError> {
         let until = Instant::now() + *pause;
         while Instant::now() < until {
-            if self.server.stop.load(Ordering::Relaxed) {
+            if self.server.stop.is_cancelled() {
                 return Err(ClusterError::Stopped);
             }
             sleep(GLANCE.min(until.saturating_duration_since(Instant::now()))).await;
@@ -373,7 +304,7 @@ impl Session {
             if let Ok(done) = timeout(GLANCE, work.as_mut()).await {
                 return done;
             }
-            if server.stop.load(Ordering::Relaxed) && began.elapsed() > PAUSE[1] {
+            if server.stop.is_cancelled() && began.elapsed() > PAUSE[1] {
                 return Err(Failure::Stopped);
             }
             if began.elapsed() > LONGEST {
@@ -435,20 +366,19 @@ pub(crate) fn open(server: &Arc<Server>, terms: &Terms) -> Result<Run, ClusterEr
         Ok(row)
     })?;
     let hash_seed = HashSeed(row.get::<_, i64>(3).cast_unsigned());
-    let check = |what, stored: String, wanted: &str, help| {
+    let check = |what, stored: String, wanted: &str| {
         if stored == wanted {
             return Ok(());
         }
-        let (server, wanted) = (server.address.to_string(), wanted.to_owned());
-        Err(ClusterError::Differs { what, server, stored, wanted, help })
+        let server = &server.address;
+        refused(format!(
+            "the {what} of {server} is {stored}, here it is {wanted}: use the same version and the same options everywhere, or another name after the `#`"
+        ))
     };
-    let version = "use the same version of pagesieve everywhere, or another name after the `#`";
-    check("the layout", row.get(4), &LAYOUT.to_string(), version)?;
-    let options = "use the same options everywhere, or another name after the `#`";
-    check("the recipe of the fingerprints", row.get(5), &terms.scheme, options)?;
-    let wanted = terms.hash_seed.unwrap_or(hash_seed).id();
-    check("the id of the hash seed", hash_seed.id(), &wanted, options)?;
-    check("the digest of the configuration", row.get(6), &terms.configuration, options)?;
+    check("layout", row.get(4), &LAYOUT.to_string())?;
+    check("recipe of the fingerprints", row.get(5), &terms.scheme)?;
+    check("id of the hash seed", hash_seed.id(), &terms.hash_seed.unwrap_or(hash_seed).id())?;
+    check("digest of the configuration", row.get(6), &terms.configuration)?;
     let members = u32::try_from(row.get::<_, i32>(1)).unwrap_or(0);
     Ok(Run { session: row.get(0), hash_seed, members, began: row.get(2) })
 }

@@ -7,7 +7,6 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -15,7 +14,7 @@ use super::{
     plan::{CrawlError, Plan, Root},
 };
 use crate::{
-    cluster::{self, ClaimTally, ClusterError, Lease, Member, Run, Server, Terms, member_of},
+    cluster::{self, ClaimTally, ClusterError, Member, Run, Server, Terms, member_of},
     fingerprint::HashSeed,
     page::{NormalUrl, Timestamp, site_of},
     state::State,
@@ -26,7 +25,7 @@ const POLL: Duration = Duration::from_millis(200);
 /// A member takes this part of the budget that each would have, and at most so many pages.
 const PARTS: u64 = 16;
 const MOST_PAGES: u64 = 1_000;
-/// The name in the state under which the run and the directory are identified.
+/// The name in the state under which the run and the directory are identified: when it began, and a random id.
 const NAME: &str = "cluster";
 
 /// A link to a site of another member.
@@ -54,37 +53,17 @@ impl SentLink {
     }
 }
 
-/// What a member reports of itself.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub(crate) struct MemberReport {
-    pub(crate) counts: Tally,
-    /// Of the last start.
-    pub(crate) claimed: ClaimTally,
-}
-
-impl MemberReport {
-    pub(super) fn json(counts: Tally, claimed: Option<ClaimTally>) -> String {
-        let report = Self { counts, claimed: claimed.unwrap_or_default() };
-        serde_json::to_string(&report).expect("a report is JSON")
-    }
-}
-
-/// What a run directory knows of its shared crawl.
-#[derive(Debug, Serialize, Deserialize)]
-struct Known {
-    /// Which run it is.
-    began: String,
-    /// Identifies the directory.
-    id: String,
+/// What a member reports of itself. Claims are those of its last start.
+pub(super) fn member_report(counts: Tally, claimed: Option<ClaimTally>) -> String {
+    serde_json::json!({ "counts": counts, "claimed": claimed }).to_string()
 }
 
 /// The shared crawl, as the engine of a member sees it.
 #[derive(Debug)]
 pub(super) struct Cluster {
-    server: Arc<Server>,
-    run: Run,
-    member: Member,
+    pub(super) server: Arc<Server>,
+    pub(super) run: Run,
+    pub(super) member: Member,
     outgoing: BTreeMap<u32, Vec<SentLink>>,
     /// Batches that were received, and are deleted after the next commit.
     received: Vec<i64>,
@@ -95,7 +74,6 @@ pub(super) struct Cluster {
     is_idle: bool,
     /// Pages that it may fetch over all its starts.
     pub(super) granted: u64,
-    watch: JoinSet<()>,
 }
 
 impl Cluster {
@@ -104,9 +82,9 @@ impl Cluster {
         plan: &Plan,
         roots: &[Root],
         state: &State,
-        new_hash_seed: HashSeed,
+        stop: CancellationToken,
     ) -> Result<Option<Self>, CrawlError> {
-        let known: Option<Known> = state.json(NAME)?;
+        let known: Option<(String, String)> = state.json(NAME)?;
         let Some(options) = &plan.cluster else {
             return match known {
                 Some(_) => Err(directory("belongs to a member of a shared crawl: add --cluster")),
@@ -118,11 +96,11 @@ impl Cluster {
                 "cannot be revisited: a shared crawl asks for no page again; leave out crawl.revisit_after and --revisit",
             ));
         }
-        let server = Server::new(&options.address.clone().or_named(&plan.name), None);
-        let terms = terms(plan, roots, options.members, new_hash_seed);
+        let server = Server::new(&options.address.clone().or_named(&plan.name), None, stop);
+        let terms = terms(plan, roots, options.members);
         let run = cluster::open(&server, &terms)?;
         let id = match known {
-            Some(known) if known.began == run.began => known.id,
+            Some((began, id)) if began == run.began => id,
             Some(_) => {
                 return Err(directory(
                     "belongs to another run of this name, which is gone: take another one, or add --fresh",
@@ -136,7 +114,7 @@ impl Cluster {
             None => format!("{:016x}", HashSeed::random().0),
         };
         // It is known here before the server knows it.
-        state.set_json(NAME, &Known { began: run.began.clone(), id: id.clone() })?;
+        state.set_json(NAME, &(&run.began, &id))?;
         let member = Member::join(&server, &run, options.member, &id)?;
         tracing::info!(member = member.number, members = member.members, "the crawl is shared");
         let now = Instant::now();
@@ -150,32 +128,9 @@ impl Cluster {
             begin_at: now + plan.politeness.delay,
             is_idle: false,
             granted: 0,
-            watch: JoinSet::new(),
         };
         this.granted = this.member.take_pages(0)?;
         Ok(Some(this))
-    }
-
-    /// The seed of the hashes, which all members have.
-    pub(super) fn hash_seed(&self) -> HashSeed {
-        self.run.hash_seed
-    }
-
-    pub(super) fn server(&self) -> (&Arc<Server>, &Run) {
-        (&self.server, &self.run)
-    }
-
-    pub(super) fn lease(&self) -> Arc<Lease> {
-        Arc::clone(&self.member.lease)
-    }
-
-    /// Does not wait for a server that is away when the run is stopped.
-    pub(super) fn watch(&mut self, stop: CancellationToken) {
-        let server = Arc::clone(&self.server);
-        self.watch.spawn(async move {
-            stop.cancelled().await;
-            server.stop();
-        });
     }
 
     /// The member that owns a URL, if it is another one.
@@ -193,7 +148,8 @@ impl Cluster {
     /// Until when no request may be made, if none may now.
     pub(super) fn wait(&self, now: Instant) -> Result<Option<Instant>, CrawlError> {
         if self.member.lease.is_lost() {
-            return Err(ClusterError::Fenced { member: self.member.number }.into());
+            let member = i32::try_from(self.member.number).unwrap_or(0);
+            return Err(ClusterError::Fenced(member).into());
         }
         let at = if self.member.lease.holds() { self.begin_at } else { now + POLL / 4 };
         Ok((at > now).then_some(at))
@@ -211,7 +167,7 @@ impl Cluster {
         }
         let json = |links| serde_json::to_vec(links).expect("links are JSON");
         let batches: Vec<_> = self.outgoing.iter().map(|(to, links)| (*to, json(links))).collect();
-        self.member.send(&batches)?;
+        self.member.exchange(&batches, &[])?;
         self.outgoing.clear();
         Ok(())
     }
@@ -219,7 +175,7 @@ impl Cluster {
     /// What was received is committed.
     pub(super) fn committed(&mut self) -> Result<(), CrawlError> {
         if !self.received.is_empty() {
-            self.member.acknowledge(&self.received)?;
+            self.member.exchange(&[], &self.received)?;
             self.received.clear();
             self.is_idle = false;
             self.poll_at = Instant::now();
@@ -265,12 +221,12 @@ impl Cluster {
     }
 }
 
-fn directory(why: &'static str) -> CrawlError {
-    ClusterError::Directory { why }.into()
+fn directory(why: &str) -> CrawlError {
+    ClusterError::Refused(format!("the run directory {why}")).into()
 }
 
 /// What the members agree on: all that decides what is fetched and how it is judged.
-fn terms(plan: &Plan, roots: &[Root], members: u32, new_hash_seed: HashSeed) -> Terms {
+fn terms(plan: &Plan, roots: &[Root], members: u32) -> Terms {
     let dedup = &plan.dedup;
     let compared = (dedup.mode, dedup.radius, dedup.min_features, dedup.article, dedup.similarity);
     let policies = (dedup.same_site, dedup.cross_site, plan.politeness.obey_robots);
@@ -278,9 +234,7 @@ fn terms(plan: &Plan, roots: &[Root], members: u32, new_hash_seed: HashSeed) -> 
     let seeds = plan.seeds.iter().zip(roots).map(|(seed, (_, urls))| {
         let mut seed = serde_json::to_value(seed).expect("a seed is JSON");
         // Its place differs between machines.
-        if let Some(table) = seed.as_object_mut() {
-            table.remove("file");
-        }
+        seed.as_object_mut().map(|table| table.remove("file"));
         (seed, urls.iter().map(NormalUrl::as_str).collect::<Vec<_>>())
     });
     let seeds: Vec<_> = seeds.collect();
@@ -288,7 +242,7 @@ fn terms(plan: &Plan, roots: &[Root], members: u32, new_hash_seed: HashSeed) -> 
     Terms {
         scheme: dedup.filter().recipe(HashSeed::PUBLIC).scheme(),
         hash_seed: dedup.seed.seed(),
-        new_hash_seed,
+        new_hash_seed: HashSeed::random(),
         configuration: format!("{:016x}", xxhash_rust::xxh3::xxh3_64(&rules)),
         members,
         entries: dedup.window.entries.get(),

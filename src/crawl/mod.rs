@@ -34,8 +34,6 @@ pub use crate::report::{End, Report};
 #[cfg(feature = "cli")]
 pub(crate) use against::{hash_seed_of, recipe_of};
 pub use backup::backup;
-#[cfg(feature = "cli")]
-pub(crate) use cluster::MemberReport;
 pub use control::{Control, Progress, Tally, Waits};
 #[cfg(feature = "cli")]
 pub(crate) use directory::state_in;
@@ -73,7 +71,7 @@ pub async fn run(plan: Plan, control: Control) -> Result<Report, CrawlError> {
     let (plan, handle) = (Arc::new(plan), Handle::current());
     let engine = spawn_blocking(move || {
         handle.block_on(async move {
-            let mut engine = Engine::start(plan, |restored| {
+            let mut engine = Engine::start(plan, control.stop.clone(), |restored| {
                 if let Some(progress) = &control.progress {
                     let restored = Some(restored);
                     progress.send_replace(Progress { restored, ..Progress::default() });

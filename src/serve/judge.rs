@@ -67,10 +67,7 @@ impl Judge {
         let (phase, watched) = watch::channel(Phase::Restoring(nothing));
         let (ended, end) = oneshot::channel();
         let work = move || {
-            let opened = match &shared {
-                Some(address) => share(address, &options, &path, &phase),
-                None => open(&path, &options, &phase),
-            };
+            let opened = open((&path, shared.as_ref()), &options, &phase);
             let result = opened.and_then(|filter| work(filter, receiver));
             if result.is_err() {
                 phase.send_replace(Phase::Failed);
@@ -99,29 +96,20 @@ impl Judge {
 }
 
 fn open(
-    path: &Path,
+    (path, shared): (&Path, Option<&Address>),
     options: &Options,
     phase: &watch::Sender<Phase>,
 ) -> Result<DurableFilter, StateError> {
     let report = |restored| {
         phase.send_replace(Phase::Restoring(restored));
     };
-    let state = State::open(path)?;
-    report(Restored { read: 0, all: 0 });
-    let filter = DurableFilter::of_filter(state, options, || HashSeed::PUBLIC, report)?;
-    phase.send_replace(Phase::Ready);
-    Ok(filter)
-}
-
-/// Opens a window that others share, with its own part in this file.
-fn share(
-    address: &Address,
-    options: &Options,
-    path: &Path,
-    phase: &watch::Sender<Phase>,
-) -> Result<DurableFilter, StateError> {
-    phase.send_replace(Phase::Restoring(Restored { read: 0, all: 0 }));
-    let filter = DurableFilter::share_at(address, options, path, drop)?;
+    let filter = if let Some(address) = shared {
+        DurableFilter::share_at(address, options, path)?
+    } else {
+        let state = State::open(path)?;
+        report(Restored { read: 0, all: 0 });
+        DurableFilter::of_filter(state, options, || HashSeed::PUBLIC, report)?
+    };
     phase.send_replace(Phase::Ready);
     Ok(filter)
 }

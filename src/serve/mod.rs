@@ -206,12 +206,10 @@ impl Service {
         self.metrics.queued.dec_by(count);
         let (judged, (len, claimed)) = judged?;
         if let Some(ClaimTally { claims, repeats, seconds }) = claimed {
-            let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
-            #[expect(clippy::cast_possible_truncation, reason = "it saturates")]
-            let waited = (seconds * 1000.0) as i64;
-            let values = [number(claims), number(repeats), waited];
+            let milliseconds = Duration::try_from_secs_f64(seconds).unwrap_or_default().as_millis();
+            let values = [u128::from(claims), u128::from(repeats), milliseconds];
             for (gauge, value) in self.metrics.claims.iter().zip(values) {
-                gauge.set(value);
+                gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
             }
         }
         self.metrics.window.set(i64::try_from(len).unwrap_or(i64::MAX));

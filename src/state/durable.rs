@@ -11,6 +11,8 @@ use std::path::Path;
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use rusqlite::Row;
+#[cfg(feature = "cluster")]
+use tokio_util::sync::CancellationToken;
 
 use super::{
     State, StateError,
@@ -285,7 +287,7 @@ impl Filter<Durable> {
     pub fn share(address: &Address, options: &Options) -> Result<Self, StateError> {
         let home = Home::make()?;
         let path = home.path();
-        let mut filter = Self::share_at(address, options, &path, drop)?;
+        let mut filter = Self::share_at(address, options, &path)?;
         filter.store.home = Some(home);
         Ok(filter)
     }
@@ -295,9 +297,8 @@ impl Filter<Durable> {
         address: &Address,
         options: &Options,
         path: &Path,
-        report: impl FnMut(Restored),
     ) -> Result<Self, StateError> {
-        let server = Server::new(address, Some(PATIENCE));
+        let server = Server::new(address, Some(PATIENCE), CancellationToken::new());
         let (scheme, hash_seed) =
             (options.recipe(HashSeed::PUBLIC).scheme(), options.hash_seed.seed());
         let Options { mode, radius, similarity, min_features, article, rule, window, .. } = options;
@@ -316,7 +317,7 @@ impl Filter<Durable> {
         let run = cluster::open(&server, &terms)?;
         let options =
             Options { hash_seed: HashSeedChoice::Fixed(run.hash_seed), ..options.clone() };
-        let mut filter = Self::of_filter(State::open(path)?, &options, || run.hash_seed, report)?;
+        let mut filter = Self::of_filter(State::open(path)?, &options, || run.hash_seed, drop)?;
         filter.claim_with(&server, &run);
         Ok(filter)
     }

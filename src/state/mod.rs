@@ -220,6 +220,10 @@ impl StateError {
     /// Whether the state is not the one that was asked for: then another file or other options help.
     #[must_use]
     pub fn is_misuse(&self) -> bool {
+        #[cfg(feature = "cluster")]
+        if let Self::Cluster(ClusterError::Refused(_)) = self {
+            return true;
+        }
         matches!(
             self,
             Self::Foreign { .. }
@@ -229,18 +233,7 @@ impl StateError {
                 | Self::Forked
                 | Self::Recipe(_)
                 | Self::Memory(_)
-        ) || self.is_misused_server()
-    }
-
-    #[cfg(feature = "cluster")]
-    fn is_misused_server(&self) -> bool {
-        matches!(self, Self::Cluster(error) if error.is_misuse())
-    }
-
-    #[cfg(not(feature = "cluster"))]
-    #[expect(clippy::unused_self, reason = "the same call")]
-    fn is_misused_server(&self) -> bool {
-        false
+        )
     }
 
     /// Whether another process writes to it.

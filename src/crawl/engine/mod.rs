@@ -40,7 +40,7 @@ use tokio::{
 
 use super::{
     against::Others,
-    cluster::{Cluster, MemberReport},
+    cluster::{Cluster, member_report},
     control::{Control, Progress, Tally, Waits},
     directory::keep_marks,
     outcome::Event,
@@ -156,10 +156,7 @@ fn now() -> Instant {
 impl Engine {
     /// Runs until nothing is left to fetch, a budget is spent, or the run is stopped and everything that ran has finished.
     pub(super) async fn run(&mut self, control: &Control) -> Result<End, CrawlError> {
-        let lease = self.cluster.as_ref().map(Cluster::lease);
-        if let Some(cluster) = &mut self.cluster {
-            cluster.watch(control.stop.clone());
-        }
+        let lease = self.cluster.as_ref().map(|it| Arc::clone(&it.member.lease));
         let mut workers = Workers::new(&self.plan, &self.filter, lease)?;
         let (mut stop_by, mut publish_at) = (None, now());
         let concurrency = self.plan.crawl.concurrency.get();
@@ -231,7 +228,7 @@ impl Engine {
             return Ok(true);
         }
         self.commit()?;
-        let report = MemberReport::json(self.counts, self.filter.claimed());
+        let report = member_report(self.counts, self.filter.claimed());
         let has_budget_left = !self.schedule.is_budget_spent() || self.urls.open() == 0;
         let Some(cluster) = &mut self.cluster else { return Ok(true) };
         if !has_budget_left && cluster.take_pages(self.plan.crawl.max_pages)? {

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{Engine, record::MOVED};
 use crate::{
     crawl::{
-        cluster::MemberReport,
+        cluster::member_report,
         control::Tally,
         directory::{STATE, check_report, open_run},
         plan::CrawlError,
@@ -43,7 +43,7 @@ impl Engine {
         let report = summarise(state, &self.builder, run(state)?, &self.plan.directory)?;
         report.write(&self.plan.directory)?;
         if let Some(cluster) = &mut self.cluster {
-            cluster.report(&MemberReport::json(self.counts, self.filter.claimed()))?;
+            cluster.report(&member_report(self.counts, self.filter.claimed()))?;
         }
         Ok(report)
     }

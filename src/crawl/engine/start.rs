@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use serde::Serialize;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     Engine, FIRST_BATCH_TIME,
@@ -26,7 +27,7 @@ use crate::{
         schedule::{Budget, Clock, Limits, Order, Patience, Schedule},
     },
     filter::Options,
-    fingerprint::{HashSeed, HashSeedChoice},
+    fingerprint::HashSeedChoice,
     page::{NormalUrl, Timestamp},
     report::{Builder, End, Pages, Series},
     sink::{Mark, Outputs, create_directory, warc},
@@ -43,6 +44,7 @@ impl Engine {
     /// Opens the run directory and queues the seeds. `report` is called while a large window is restored.
     pub(in crate::crawl) fn start(
         plan: Arc<Plan>,
+        stop: CancellationToken,
         report: impl FnMut(Restored),
     ) -> Result<Self, CrawlError> {
         let directory = &plan.directory;
@@ -53,14 +55,13 @@ impl Engine {
         let state = State::open(&directory.join(STATE))?;
         check_owner(&state, directory, &plan.name)?;
         let (scope, roots) = plan.roots()?;
-        let drawn = options.hash_seed.seed().unwrap_or_else(HashSeed::random);
-        let cluster = Cluster::join(&plan, &roots, &state, drawn)?;
+        let cluster = Cluster::join(&plan, &roots, &state, stop)?;
         if let Some(cluster) = &cluster {
-            options.hash_seed = HashSeedChoice::Fixed(cluster.hash_seed());
+            options.hash_seed = HashSeedChoice::Fixed(cluster.run.hash_seed);
         }
         let mut filter = open_filter(state, &plan, &options, report)?;
-        if let Some((server, run)) = cluster.as_ref().map(Cluster::server) {
-            filter.claim_with(server, run);
+        if let Some(cluster) = &cluster {
+            filter.claim_with(&cluster.server, &cluster.run);
         }
         let others = Others::open(&plan, filter.documents().fingerprinter().recipe())?;
         let state = filter.state();

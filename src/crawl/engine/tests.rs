@@ -11,6 +11,7 @@
 use std::{collections::VecDeque, env, fs, path::Path, time::Instant as Clock};
 
 use rustix::time::{ClockId, clock_gettime};
+use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use super::*;
@@ -166,7 +167,7 @@ fn many_known_urls() {
     let mut plan = Plan::new("scale", directory.path().join("run"), vec![seed]);
     (plan.crawl.max_depth, plan.crawl.max_pages) = (u32::MAX, u64::MAX);
     let plan = Arc::new(plan);
-    let mut engine = Engine::start(Arc::clone(&plan), drop).unwrap();
+    let mut engine = Engine::start(Arc::clone(&plan), CancellationToken::new(), drop).unwrap();
     let mut web = Web { hosts: (urls / 100).max(1), known: 1, fetched: 0 };
     eprintln!("at start: {} bytes of memory", of_process("status", "VmRSS:", 1024));
     crawl(&mut engine, &mut web, "first half, all links new", LINKS, |web| web.known < urls / 2);
@@ -184,7 +185,7 @@ fn many_known_urls() {
         clock.elapsed().as_secs_f64()
     );
     let (began, clock) = (cpu(), Clock::now());
-    let engine = Engine::start(plan, drop).unwrap();
+    let engine = Engine::start(plan, CancellationToken::new(), drop).unwrap();
     eprintln!(
         "started in {:.2} s of CPU time, {:.2} s, {} URLs wait, {} bytes of memory",
         cpu() - began,

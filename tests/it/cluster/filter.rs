@@ -36,7 +36,7 @@ fn variant(cluster: u64, kind: u8) -> String {
     let mut words = words(cluster, 400);
     match kind % 4 {
         0 => {}
-        1 => words[200] = "changed".to_owned(),
+        1 => "changed".clone_into(&mut words[200]),
         2 => words.iter_mut().for_each(|word| *word = word.to_uppercase()),
         _ => words.extend(["and", "some", "more"].map(str::to_owned)),
     }
@@ -142,7 +142,7 @@ fn one_filter_alone_decides_as_a_local_one() {
     let name = "alone";
     let document = (0..12_u64, any::<u8>(), 0..3_u64, any::<bool>());
     let stream = prop::collection::vec(document, 1..40);
-    let runner = &mut TestRunner::new(ProptestConfig { cases: 12, ..ProptestConfig::default() });
+    let runner = &mut TestRunner::new(ProptestConfig { cases: 8, ..ProptestConfig::default() });
     let ran = runner.run(&stream, |stream| {
         fresh(server, name);
         let mut shared = share(server, name);
@@ -196,7 +196,7 @@ fn of_each_cluster_one_document_is_kept_by_one_of_several_filters() {
     let Some(server) = postgres() else { return };
     let stream = prop::collection::vec((0..30_u64, any::<u8>()), 20..50);
     let streams = prop::collection::vec(stream, 4);
-    let runner = &mut TestRunner::new(ProptestConfig { cases: 4, ..ProptestConfig::default() });
+    let runner = &mut TestRunner::new(ProptestConfig { cases: 3, ..ProptestConfig::default() });
     let ran = runner.run(&streams, |streams| {
         fresh(server, "several");
         let all: std::collections::BTreeSet<u64> =
@@ -219,9 +219,9 @@ fn a_window_rolls_by_generations() {
     for number in 0..1500 {
         filter.judge(&text(&filter, &number.to_string(), (number, 0))).unwrap();
     }
-    let generations = status(&address).unwrap().generations;
-    assert_eq!(generations.len(), 2);
-    assert!(generations[0].generation > 2, "{generations:?}");
+    let generations = status(&address).unwrap()["generations"].clone();
+    assert_eq!(generations.as_array().unwrap().len(), 2);
+    assert!(generations[0]["generation"].as_i64() > Some(2), "{generations}");
     let mut other = share_with(server, "rolling", &options).unwrap();
     let mut is_known = |cluster: u64| {
         let document = text(&other, &format!("again {cluster}"), (cluster, 1));
@@ -255,7 +255,7 @@ fn after_a_crash_of_the_server_the_keys_are_made_again() {
         urls.insert(cluster, id);
     }
     // The log is written within a second.
-    thread::sleep(std::time::Duration::from_millis(1000));
+    thread::sleep(std::time::Duration::from_secs(1));
     server.kill();
     server.resume();
     let mut other = share(&server, "crash");
@@ -329,10 +329,10 @@ fn the_cost_of_a_claim() {
     took.sort();
     // Statistics of processes come late.
     thread::sleep(std::time::Duration::from_secs(1));
-    let micros = (server.cpu() - before) * 1e6 / took.len() as f64;
+    let micros = (server.cpu() - before) * 1e6 / f64::from(u32::try_from(took.len()).unwrap());
     let (half, most) = (took[took.len() / 2], took[took.len() * 99 / 100]);
-    let generations = status(&server.address("cost").parse().unwrap()).unwrap().generations;
+    let generations = &status(&server.address("cost").parse().unwrap()).unwrap()["generations"];
     note(format_args!(
-        "{micros:.0} us of the server's CPU, p50 {half:?}, p99 {most:?}, {generations:?}"
+        "{micros:.0} us of the server's CPU, p50 {half:?}, p99 {most:?}, {generations}"
     ));
 }

@@ -120,7 +120,7 @@ impl Postgres {
         self.running = Some(command.spawn().unwrap());
         let began = Instant::now();
         while self.sql("SELECT 1").as_deref() != Some("1") {
-            assert!(began.elapsed() < Duration::from_secs(60), "{}", self.log());
+            assert!(began.elapsed() < Duration::from_mins(1), "{}", self.log());
             thread::sleep(Duration::from_millis(20));
         }
     }
