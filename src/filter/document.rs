@@ -275,7 +275,7 @@ impl Documents {
 /// The keys of a text: some of its passages.
 fn keys_of_text(text: &str, fingerprinter: &Fingerprinter) -> Vec<u64> {
     let mut keys = KeysBuilder::default();
-    fingerprinter.hashes(text, |_, hash| keys.push(hash, true));
+    fingerprinter.hashes(text, |_, hash| keys.push(hash, Some(0)));
     keys.end_body();
     keys.finish().stored
 }
