@@ -210,6 +210,8 @@ pub(super) fn report(args: &ReportArgs, out: &mut Out) -> Result<Exit> {
 /// Runs a plan to its end and shows its progress. A signal stops it and decides the exit code.
 pub(super) async fn run_plan(plan: Plan, show: Show) -> Result<(Report, Exit)> {
     let (stop, ended) = (CancellationToken::new(), CancellationToken::new());
+    // A member of a shared crawl may own no site that has pages.
+    let is_shared = plan.cluster.is_some();
     let stopped = Cell::new(Exit::Interrupted);
     let (progress, watch) = tokio::sync::watch::channel(Progress::default());
     let control = Control::default().with_stop(stop.clone()).with_progress(progress);
@@ -224,6 +226,7 @@ pub(super) async fn run_plan(plan: Plan, show: Show) -> Result<(Report, Exit)> {
     let is_unreachable = |warning: &Warning| matches!(warning, Warning::Unreachable { .. });
     let exit = match report.end {
         End::Interrupted => stopped.get(),
+        End::Nothing if is_shared => Exit::Done,
         End::Nothing => Exit::Failed,
         _ if report.counts.fetched == 0 && report.warnings.iter().any(is_unreachable) => {
             Exit::Failed
