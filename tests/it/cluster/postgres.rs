@@ -76,7 +76,9 @@ impl Postgres {
     pub(crate) fn kill(&mut self) {
         let Some(mut running) = self.running.take() else { return };
         let all = self.processes();
-        all.iter().for_each(|pid| signal("-KILL", pid));
+        for pid in &all {
+            signal("-KILL", pid);
+        }
         drop(running.stdin.take());
         running.wait().unwrap();
         while all.iter().any(|pid| Path::new("/proc").join(pid).exists()) {
@@ -130,7 +132,9 @@ impl Postgres {
     /// Stops or continues all of its processes.
     pub(crate) fn freeze(&self, is_frozen: bool) {
         let how = if is_frozen { "-STOP" } else { "-CONT" };
-        self.processes().iter().for_each(|pid| signal(how, pid));
+        for pid in self.processes() {
+            signal(how, &pid);
+        }
     }
 
     /// The server first, which then makes no more of them when it is stopped.
