@@ -259,6 +259,8 @@ impl Running {
     pub(super) async fn plan(self, plan: Plan, show: Show) -> Result<(Report, Exit)> {
         let Self { control, watch, ended, tasks: _tasks } = self;
         let (stop, stopped) = (control.stop.clone(), Cell::new(Exit::Interrupted));
+        // A member of a shared crawl may own no site that has pages.
+        let is_shared = plan.cluster.is_some();
         let crawl = async {
             let report = crawl::run(plan, control).await;
             ended.cancel();
@@ -267,16 +269,20 @@ impl Running {
         let signals = ended.run_until_cancelled(stop_on_signals(stop, &stopped));
         let (report, (), _) = tokio::join!(crawl, progress::show(show, watch), signals);
         let report = report?;
-        let exit = exit(&report, stopped.get());
+        let exit = match report.end {
+            End::Interrupted => stopped.get(),
+            End::Nothing if is_shared => Exit::Done,
+            _ => exit(&report),
+        };
         Ok((report, exit))
     }
 }
 
-/// The exit code of a run; `stopped` if it was stopped.
-fn exit(report: &Report, stopped: Exit) -> Exit {
+/// The exit code of a run.
+fn exit(report: &Report) -> Exit {
     let is_unreachable = |warning: &Warning| matches!(warning, Warning::Unreachable { .. });
     match report.end {
-        End::Interrupted => stopped,
+        End::Interrupted => Exit::Interrupted,
         End::Nothing => Exit::Failed,
         _ if report.counts.fetched == 0 && report.warnings.iter().any(is_unreachable) => {
             Exit::Failed

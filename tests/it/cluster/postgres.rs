@@ -75,11 +75,15 @@ impl Postgres {
     /// Kills all of its processes.
     pub(crate) fn kill(&mut self) {
         let Some(mut running) = self.running.take() else { return };
-        signal("-KILL", &self.pid().to_string());
+        let all = self.processes();
+        for pid in &all {
+            signal("-KILL", pid);
+        }
         drop(running.stdin.take());
         running.wait().unwrap();
-        // Its children notice.
-        thread::sleep(Duration::from_millis(300));
+        while all.iter().any(|pid| Path::new("/proc").join(pid).exists()) {
+            thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// Ends it in order, though not for those who use it.
@@ -128,12 +132,18 @@ impl Postgres {
     /// Stops or continues all of its processes.
     pub(crate) fn freeze(&self, is_frozen: bool) {
         let how = if is_frozen { "-STOP" } else { "-CONT" };
-        let children =
-            Command::new("pgrep").args(["-P", &self.pid().to_string()]).output().unwrap();
-        signal(how, &self.pid().to_string());
-        for child in String::from_utf8(children.stdout).unwrap().split_whitespace() {
-            signal(how, child);
+        for pid in self.processes() {
+            signal(how, &pid);
         }
+    }
+
+    /// The server first, which then makes no more of them when it is stopped.
+    fn processes(&self) -> Vec<String> {
+        let postmaster = self.pid().to_string();
+        let children = Command::new("pgrep").args(["-P", &postmaster]).output().unwrap();
+        let children = String::from_utf8(children.stdout).unwrap();
+        let children = children.split_whitespace().map(str::to_owned);
+        std::iter::once(postmaster).chain(children).collect()
     }
 
     /// The first value that a query gives; `None` if it fails.
