@@ -235,7 +235,7 @@ impl PastRun {
         let document = if judged { state.document_named(url.url.as_str())? } else { None };
         let judgement = document.as_ref().map(|document| document.judgement);
         let of = judgement.and_then(|it| it.verdict.matched().map(|found| found.of));
-        let nearest = judgement.and_then(|it| it.nearest.map(|nearest| nearest.of));
+        let nearest = judgement.and_then(|it| it.nearest.map(|(of, _)| of));
         let matched = of.or(nearest).map(|of| state.document(of)).transpose()?.flatten();
         let other = of.map(|of| state.other(of)).transpose()?.flatten();
         let visit = if judged { state.visit(url.id)? } else { None };

@@ -17,7 +17,7 @@ use super::{
     store::{Change, Horizon, JudgeError, Known, Store},
     template::{TemplateChange, TemplateSample, Templates},
     thresholds::Thresholds,
-    verdict::{Facts, Judgement, Kind, Match, Nearest, Step, Verdict},
+    verdict::{Facts, Judgement, Kind, Match, Step, Verdict},
     window::{Representative, Window},
 };
 use crate::{
@@ -82,7 +82,7 @@ struct Decided {
     /// Its digests that are not known yet.
     new: Vec<Digest>,
     /// If it is unique, the most similar page that it was compared with.
-    nearest: Option<Nearest>,
+    nearest: Option<(DocId, f32)>,
 }
 
 /// Where an engine stands, so that another can continue from there.
@@ -491,7 +491,7 @@ impl<I: Index> Engine<I> {
         store: &mut S,
         document: &Document,
         side: Option<&Side<'_>>,
-    ) -> Result<(Option<Match>, Option<Nearest>), S::Error> {
+    ) -> Result<(Option<Match>, Option<(DocId, f32)>), S::Error> {
         self.candidates.clear();
         if let Some(signature) = self.thresholds.comparable(&document.sketch.text) {
             let radius = self.thresholds.search_radius(document.sketch.text.features);
@@ -510,14 +510,14 @@ impl<I: Index> Engine<I> {
         store: &mut S,
         document: &Document,
         side: &Side<'_>,
-    ) -> Result<(Option<Match>, Option<Nearest>), S::Error> {
+    ) -> Result<(Option<Match>, Option<(DocId, f32)>), S::Error> {
         let mut ids: Vec<(DocId, usize)> = self.candidates.iter().map(|it| (it.id, 0)).collect();
         if let Some(passages) = &self.passages {
             let is_known = |id| self.window.still_has(id);
             passages.find(&document.searched, self.next, is_known, &mut ids);
         }
         ids.sort_by_key(|&(id, keys)| (Reverse(keys), id));
-        let (mut best, mut nearest) = (None::<Match>, None::<Nearest>);
+        let (mut best, mut nearest) = (None::<Match>, None::<(DocId, f32)>);
         let mut compared: Vec<DocId> = Vec::new();
         for (id, _) in ids {
             let other = self.window.get(id).filter(|it| it.has_content && it.key != document.key);
@@ -535,8 +535,8 @@ impl<I: Index> Engine<I> {
             #[expect(clippy::cast_possible_truncation, reason = "it is from 0 to 1")]
             let similarity = found.similarity as f32;
             if !found.repeats(&self.rule) {
-                if nearest.is_none_or(|it| it.similarity < similarity) {
-                    nearest = Some(Nearest { of: id, similarity });
+                if nearest.is_none_or(|(_, most)| most < similarity) {
+                    nearest = Some((id, similarity));
                 }
                 continue;
             }

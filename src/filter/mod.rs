@@ -93,7 +93,7 @@ pub use store::{JudgeError, Memory, Store};
 pub use template::Template;
 pub(crate) use template::{TemplateChange, TemplateSample};
 pub use thresholds::Thresholds;
-pub use verdict::{Facts, Judgement, Kind, Match, Nearest, Step, Verdict};
+pub use verdict::{Facts, Judgement, Kind, Match, Step, Verdict};
 #[cfg(feature = "state")]
 pub use verdict::{Held, Version};
 pub use window::WindowOptions;

@@ -104,18 +104,9 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// Facts about its text.
     pub facts: Facts,
-    /// Of a unique page that was compared with others: the most similar of those that have enough in common with it.
-    pub nearest: Option<Nearest>,
-}
-
-/// An earlier page, and how similar a page is to it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Nearest {
-    /// The earlier page.
-    pub of: DocId,
-    /// From 0 to 1, by [`Comparison::similarity`](super::Comparison).
-    pub similarity: f32,
+    /// Of a unique page that was compared with others: the most similar of those that have enough in common with it, and how similar the two are,
+    /// from 0 to 1, by [`Comparison::similarity`](super::Comparison).
+    pub nearest: Option<(DocId, f32)>,
 }
 
 /// What a unique document has to do with an earlier one of the same key in the window.

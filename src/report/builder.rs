@@ -270,8 +270,8 @@ impl Pages {
         let Some(found) = judgement.verdict.matched() else {
             self.counts.unique += 1;
             host.unique += 1;
-            if let Some(nearest) = judgement.nearest {
-                self.similarities.add(true, nearest.similarity);
+            if let Some((_, similarity)) = judgement.nearest {
+                self.similarities.add(true, similarity);
             }
             return;
         };

@@ -6,7 +6,7 @@ use rusqlite::{Row, params};
 
 use super::{State, StateError, signed, unknown_code, unsigned};
 use crate::{
-    filter::{Facts, Judgement, Key, Kind, Match, Nearest, Step, Verdict},
+    filter::{Facts, Judgement, Key, Kind, Match, Step, Verdict},
     fingerprint::Fingerprint,
     page::{DocId, Lang, Timestamp},
 };
@@ -76,7 +76,7 @@ impl State {
         let Judgement { id, at, verdict, facts, nearest } = judgement;
         let found = verdict.matched();
         let similarity =
-            found.map(|found| found.similarity).or(nearest.map(|nearest| nearest.similarity));
+            found.map(|found| found.similarity).or(nearest.map(|(_, similarity)| similarity));
         let sql = "INSERT INTO documents VALUES (?, ?, NULL, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, ?, ?, ?, ?, ?, ?)";
         let parameters = params![
             signed(id.0),
@@ -96,7 +96,7 @@ impl State {
             entered.map(|entered| &entered.digests),
             entered.and_then(|entered| entered.alias).map(signed),
             entered.map(|entered| signed(entered.key.0)),
-            nearest.map(|nearest| signed(nearest.of.0)),
+            nearest.map(|(of, _)| signed(of.0)),
         ];
         self.execute(sql, parameters)
     }
@@ -237,7 +237,7 @@ pub(super) fn read_document(row: &Row<'_>) -> rusqlite::Result<JudgedDocument> {
     let (payload, asked): (Option<_>, Option<_>) = (row.get(14)?, row.get(15)?);
     let nearest = row.get::<_, Option<i64>>(18)?.map(|of| DocId(unsigned(of)));
     let similarity: Option<f32> = row.get(16)?;
-    let nearest = nearest.zip(similarity).map(|(of, similarity)| Nearest { of, similarity });
+    let nearest = nearest.zip(similarity);
     Ok(JudgedDocument {
         name: row.get(1)?,
         title: row.get(2)?,

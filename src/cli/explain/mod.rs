@@ -162,8 +162,7 @@ fn write_judgement(
     if let Some(found) = judgement.verdict.matched() {
         writeln!(out, "distance        {}", distances(found))?;
     }
-    if let Some((nearest, page)) = judgement.nearest.zip(matched) {
-        let similarity = nearest.similarity;
+    if let Some(((_, similarity), page)) = judgement.nearest.zip(matched) {
         writeln!(out, "nearest         {}: similarity {similarity:.4}, too little", page.name)?;
     }
     if let Some(title) = &document.title {
