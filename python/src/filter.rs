@@ -224,7 +224,7 @@ impl Inner {
                 let address = path.to_str().filter(|path| Address::is_meant(path));
                 let filter = match address {
                     Some(address) => {
-                        let address = address.parse().map_err(state::StateError::from)?;
+                        let address: Address = address.parse().map_err(state::StateError::from)?;
                         DurableFilter::share(&address, &options)?
                     }
                     None => DurableFilter::open_or_create(path, &options, seed)?,
