@@ -789,7 +789,9 @@ fn raise(path: Option<&Path>, failure: Failure) -> PyErr {
         Failure::State(error) => error,
     };
     let mut message = error.to_string();
-    if let Some(path) = path.map(|path| path.display().to_string())
+    // An address may have a password.
+    let path = path.map(|path| path.display().to_string()).filter(|path| !Address::is_meant(path));
+    if let Some(path) = path
         && !message.contains(&path)
     {
         message = format!("{path}: {message}");
