@@ -224,7 +224,7 @@ impl Inner {
                 let address = path.to_str().filter(|path| Address::is_meant(path));
                 let filter = match address {
                     Some(address) => {
-                        let address = address.parse().map_err(state::StateError::from)?;
+                        let address: Address = address.parse().map_err(state::StateError::from)?;
                         DurableFilter::share(&address, &options)?
                     }
                     None => DurableFilter::open_or_create(path, &options, seed)?,
@@ -789,7 +789,9 @@ fn raise(path: Option<&Path>, failure: Failure) -> PyErr {
         Failure::State(error) => error,
     };
     let mut message = error.to_string();
-    if let Some(path) = path.map(|path| path.display().to_string())
+    // An address may have a password.
+    let path = path.map(|path| path.display().to_string()).filter(|path| !Address::is_meant(path));
+    if let Some(path) = path
         && !message.contains(&path)
     {
         message = format!("{path}: {message}");
