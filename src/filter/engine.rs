@@ -37,6 +37,9 @@ const MOST_COMPARED: usize = 4;
 /// A page whose own content weighs less is thin: fewer than three words.
 const THIN: f64 = 3.0;
 
+/// A page that is not near enough, and how similar it is.
+type Nearest = (DocId, f32);
+
 /// What judges for a [`Filter`](super::Filter): the window and what searches it.
 #[derive(Clone, Debug)]
 pub(crate) struct Engine<I = BlockIndex> {
@@ -82,7 +85,7 @@ struct Decided {
     /// Its digests that are not known yet.
     new: Vec<Digest>,
     /// If it is unique, the most similar page that it was compared with.
-    nearest: Option<(DocId, f32)>,
+    nearest: Option<Nearest>,
 }
 
 /// Where an engine stands, so that another can continue from there.
@@ -491,7 +494,7 @@ impl<I: Index> Engine<I> {
         store: &mut S,
         document: &Document,
         side: Option<&Side<'_>>,
-    ) -> Result<(Option<Match>, Option<(DocId, f32)>), S::Error> {
+    ) -> Result<(Option<Match>, Option<Nearest>), S::Error> {
         self.candidates.clear();
         if let Some(signature) = self.thresholds.comparable(&document.sketch.text) {
             let radius = self.thresholds.search_radius(document.sketch.text.features);
@@ -510,14 +513,14 @@ impl<I: Index> Engine<I> {
         store: &mut S,
         document: &Document,
         side: &Side<'_>,
-    ) -> Result<(Option<Match>, Option<(DocId, f32)>), S::Error> {
+    ) -> Result<(Option<Match>, Option<Nearest>), S::Error> {
         let mut ids: Vec<(DocId, usize)> = self.candidates.iter().map(|it| (it.id, 0)).collect();
         if let Some(passages) = &self.passages {
             let is_known = |id| self.window.still_has(id);
             passages.find(&document.searched, self.next, is_known, &mut ids);
         }
         ids.sort_by_key(|&(id, keys)| (Reverse(keys), id));
-        let (mut best, mut nearest) = (None::<Match>, None::<(DocId, f32)>);
+        let (mut best, mut nearest) = (None::<Match>, None::<Nearest>);
         let mut compared: Vec<DocId> = Vec::new();
         for (id, _) in ids {
             let other = self.window.get(id).filter(|it| it.has_content && it.key != document.key);

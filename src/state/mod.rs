@@ -51,7 +51,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use crate::cluster::ClusterError;
 use crate::filter::{JudgeError, OptionsError};
 
-#[cfg(feature = "cluster")]
+#[cfg(feature = "serve")]
 pub(crate) use durable::Home;
 #[cfg(feature = "crawl")]
 pub(crate) use durable::PastWindow;

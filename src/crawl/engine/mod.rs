@@ -148,6 +148,14 @@ impl Workers {
     }
 }
 
+/// Waits until this time, or for ever.
+async fn sleep_until_any(wake_at: Option<Instant>) {
+    match wake_at {
+        Some(instant) => sleep_until(instant.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
 /// The time by the clock of the runtime, which tests turn.
 fn now() -> Instant {
     time::Instant::now().into_std()
@@ -163,12 +171,10 @@ impl Engine {
         let mut pause = control.pause.clone();
         loop {
             let stopping = control.stop.is_cancelled();
-            let idle = if stopping {
-                Idle::Done
-            } else if control.is_paused() {
-                Idle::Blocked
-            } else {
-                self.start_requests(&mut workers, concurrency)?
+            let idle = match control.is_paused() {
+                _ if stopping => Idle::Done,
+                true => Idle::Blocked,
+                false => self.start_requests(&mut workers, concurrency)?,
             };
             if stopping {
                 stop_by.get_or_insert_with(|| now() + STOP_TIME);
@@ -187,12 +193,6 @@ impl Engine {
             };
             let due = [due, published, stop_by, self.deadline, poll_at];
             let wake_at = due.into_iter().flatten().min();
-            let timer = async {
-                match wake_at {
-                    Some(instant) => sleep_until(instant.into()).await,
-                    None => std::future::pending().await,
-                }
-            };
             tokio::select! {
                 biased;
                 Some(event) = workers.events.recv() => self.handle(event)?,
@@ -204,7 +204,7 @@ impl Engine {
                 }
                 () = control.stop.cancelled(), if !stopping => {}
                 Some(Ok(())) = async { Some(pause.as_mut()?.changed().await) } => {}
-                () = timer => if stop_by.is_some_and(|at| at <= now()) {
+                () = sleep_until_any(wake_at) => if stop_by.is_some_and(|at| at <= now()) {
                     // Their URLs stay queued.
                     workers.tasks.abort_all();
                 }
