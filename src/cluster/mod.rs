@@ -1,6 +1,6 @@
 //! A window that several processes share, and crawls by several machines: what they agree on is kept by a PostgreSQL server.
 //!
-//! Each process judges in a window of its own first. A document that is unique there is claimed ([`Claims`]) by one transaction: its keys are
+//! Each process judges in a window of its own first. A document that is unique there is claimed (`claims.rs`) by one transaction: its keys are
 //! inserted, in order, and whoever inserts one of them at the same time waits. Of the documents that hold the others, the records are read and
 //! compared. If none is near, the record of the new one is inserted too; otherwise all is rolled back. So of near documents that share a key one
 //! is kept, whatever is killed when. The transaction is the whole protocol.
