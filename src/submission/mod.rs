@@ -225,7 +225,7 @@ fn written(at: Timestamp) -> String {
 /// The fields of a document, one after another.
 ///
 /// ```
-/// use pagesieve::filter::{Field, Fields, Value};
+/// use pagesieve::submission::{Field, Fields, Value};
 ///
 /// let mut fields = Fields::default();
 /// fields.set(Field::Id, "id", Value::Integer(7))?;
@@ -233,7 +233,7 @@ fn written(at: Timestamp) -> String {
 /// assert_eq!(wrong.to_string(), "`link`: \"tea\" is not an absolute URL: relative URL without a base");
 /// fields.set(Field::Text, "text", Value::Text("Green tea.".into()))?;
 /// assert!(fields.submission(["text", "html"])?.url.is_none());
-/// # Ok::<(), pagesieve::filter::FieldError>(())
+/// # Ok::<(), pagesieve::submission::FieldError>(())
 /// ```
 #[derive(Debug, Default)]
 pub struct Fields {
