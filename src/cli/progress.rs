@@ -14,7 +14,7 @@ use tokio::{
 
 use super::{is_json, notify};
 use crate::{
-    crawl::{Progress, Tally, Waits},
+    crawl::{Progress, Tally},
     page::thousands,
     report::counted,
     state::Restored,
@@ -107,7 +107,7 @@ fn line(progress: Progress, before: u64, elapsed: Duration) -> String {
     };
     let queued = thousands(counts.queued);
     if let Some(waits) = waits {
-        return format!("{}  {pages}, {queued} queued; {}", clock(elapsed), waiting(waits));
+        return format!("{}  {pages}, {queued} queued; {waits}", clock(elapsed));
     }
     let fetched = received(&counts).saturating_sub(before);
     #[expect(clippy::cast_precision_loss, reason = "a rate is shown with one decimal")]
@@ -138,32 +138,10 @@ fn clock(time: Duration) -> String {
     }
 }
 
-/// What it waits for, and for how long.
-fn waiting(waits: Waits) -> String {
-    let left = |left: Duration| match left.as_secs() {
-        seconds if seconds < 120 => format!("{seconds} s"),
-        seconds if seconds < 7_200 => format!("{} min", seconds / 60),
-        seconds => format!("{} h", seconds / 3_600),
-    };
-    match waits {
-        Waits::Outage { left: time } => {
-            format!("no host answers: asking again, for up to {}", left(time))
-        }
-        Waits::Hosts { hosts, left: time } => {
-            let verb = if hosts == 1 { "does" } else { "do" };
-            format!(
-                "waiting up to {} for {} that {verb} not answer",
-                left(time),
-                counted(hosts, "host")
-            )
-        }
-        Waits::Retries { urls } => format!("waiting to ask again for {}", counted(urls, "URL")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::crawl::Waits;
 
     fn progress() -> Progress {
         let counts = Tally {

@@ -1,4 +1,4 @@
-//! `pagesieve review`: a person says which near duplicates were rightly dropped, and is told how precise the filter is.
+//! `pagesieve review`: a person says which near duplicates were rightly dropped; prints how precise the filter is.
 
 use std::{
     collections::HashSet,
@@ -175,7 +175,7 @@ fn summarise(out: &mut impl Write, answers: &[Answer], now: Option<f64>) -> io::
     Ok(())
 }
 
-/// Where a share lies of which so many were seen (E. B. Wilson, "Probable inference, the law of succession, and statistical inference", 1927).
+/// The score interval of a share (E. B. Wilson, "Probable inference, the law of succession, and statistical inference", 1927).
 fn interval(right: usize, all: usize) -> (f64, f64) {
     #[expect(clippy::cast_precision_loss, reason = "few answers")]
     let (right, all) = (right as f64, all as f64);

@@ -1,12 +1,12 @@
 //! How a crawl is watched and stopped, and its counts.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::state::Restored;
+use crate::{page::counted, state::Restored};
 
 /// How a crawl is watched and stopped.
 #[derive(Clone, Debug, Default)]
@@ -82,6 +82,30 @@ pub enum Waits {
         /// How many they are.
         urls: usize,
     },
+}
+
+/// For what, and for how long.
+impl fmt::Display for Waits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |left: Duration| match left.as_secs() {
+            seconds if seconds < 120 => format!("{seconds} s"),
+            seconds if seconds < 7_200 => format!("{} min", seconds / 60),
+            seconds => format!("{} h", seconds / 3_600),
+        };
+        match *self {
+            Self::Outage { left } => {
+                write!(f, "no host answers: asking again, for up to {}", shown(left))
+            }
+            Self::Hosts { hosts, left } => {
+                let verb = if hosts == 1 { "does" } else { "do" };
+                let (left, hosts) = (shown(left), counted(hosts, "host"));
+                write!(f, "waiting up to {left} for {hosts} that {verb} not answer")
+            }
+            Self::Retries { urls } => {
+                write!(f, "waiting to ask again for {}", counted(urls, "URL"))
+            }
+        }
+    }
 }
 
 /// The counts of a run.

@@ -37,7 +37,7 @@ const show = now => {
   find("controls").hidden = !now.controlled;
   isPaused = now.paused;
   find("pause").textContent = isPaused ? "Resume" : "Pause";
-  find("phase").textContent = isPaused ? "paused" : now.waits ? "waits: " + now.waits : "running";
+  find("phase").textContent = isPaused ? "paused" : now.waits || "running";
   find("phase").className = "badge " + (isPaused || now.waits ? "other" : "done");
   const time = performance.now() / 1000;
   const received = now.counts.fetched + now.counts.asked_again;

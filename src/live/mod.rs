@@ -30,7 +30,7 @@ use tokio::{net::TcpListener, sync::watch, task, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    crawl::{CrawlError, PastRun, Progress, Recent, Tally, Waits},
+    crawl::{CrawlError, PastRun, Progress, Recent, Tally},
     report::Point,
     serve::{accept, is_token},
 };
@@ -128,7 +128,7 @@ async fn snapshot(shown: &Shown, is_whole: bool) -> String {
         in_flight,
         paused: *shown.pause.borrow(),
         controlled: shown.token.is_some(),
-        waits: waits.map(waiting),
+        waits: waits.map(|waits| waits.to_string()),
         series: &series,
         recent: &recent,
     };
@@ -142,14 +142,6 @@ fn read(directory: &Path, is_whole: bool) -> Result<(Vec<Point>, Recent), CrawlE
         series.drain(..series.len().saturating_sub(1));
     }
     Ok((series, run.recent(RECENT)?))
-}
-
-fn waiting(waits: Waits) -> String {
-    match waits {
-        Waits::Outage { .. } => "no host answers any more".to_owned(),
-        Waits::Hosts { hosts, .. } => format!("hosts that do not answer: {hosts}"),
-        Waits::Retries { urls } => format!("another attempt at URLs that failed: {urls}"),
-    }
 }
 
 fn text(kind: &'static str, text: &'static str) -> impl IntoResponse + Clone {

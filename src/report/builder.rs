@@ -144,13 +144,7 @@ impl Builder {
         }
         run.suspended = std::mem::take(&mut urls.suspended);
         run.suspended.sort_by(|a, b| b.urls.cmp(&a.urls).then_with(|| a.host.cmp(&b.host)));
-        run.saved = Saved {
-            requests: [Reason::Rule, Reason::LowYield, Reason::DuplicateLinks]
-                .iter()
-                .filter_map(|reason| run.counts.skipped.get(reason))
-                .sum(),
-            characters: found.characters,
-        };
+        run.saved = Saved { requests: unrequested(&run.counts), characters: found.characters };
         let hosts = std::mem::take(&mut found.hosts);
         let named = |(name, host)| Host { host: name, ..host };
         let mut hosts: Vec<_> = hosts.into_iter().map(named).collect();
@@ -352,6 +346,12 @@ impl Pages {
         urls.suspended = suspended.collect();
         Ok(urls)
     }
+}
+
+/// URLs that were not requested because of what the filter or the learner knew.
+fn unrequested(counts: &Counts) -> u64 {
+    let reasons = [Reason::Rule, Reason::LowYield, Reason::DuplicateLinks];
+    reasons.iter().filter_map(|reason| counts.skipped.get(reason)).sum()
 }
 
 fn is_failure(reason: Reason) -> bool {

@@ -417,7 +417,7 @@ fn the_delay_holds_while_members_are_killed_and_move() {
 
 /// A process that was stopped for so long that another one has its lease sends nothing when it wakes.
 #[test]
-#[ignore = "takes half a minute"]
+#[ignore = "it takes half a minute: `cargo test --test it fenced -- --ignored`"]
 fn a_member_that_wakes_after_another_took_over_is_fenced() {
     let Some(server) = postgres() else { return };
     let web = Web { sites: 4, pages: 60, articles: 4 };
@@ -439,7 +439,7 @@ fn a_member_that_wakes_after_another_took_over_is_fenced() {
 
 /// The acceptance: 300 clusters over 60 sites, and 50 rounds with kills and stops of members.
 #[test]
-#[ignore = "takes many minutes"]
+#[ignore = "it takes an hour: `ROUNDS=50 cargo test --test it fifty_rounds -- --ignored`"]
 fn fifty_rounds_of_kills() {
     let Some(server) = postgres() else { return };
     for round in 0..rounds(50) {
@@ -452,7 +452,7 @@ fn fifty_rounds_of_kills() {
 }
 
 #[test]
-#[ignore = "takes many minutes"]
+#[ignore = "it takes many minutes: `ROUNDS=20 cargo test --test it twenty_rounds -- --ignored`"]
 fn twenty_rounds_of_kills_of_the_server() {
     let Some(mut postgres) = Postgres::start() else { return skip_without_server() };
     let (mut kills, mut twice) = (0, 0);
@@ -476,7 +476,7 @@ fn twenty_rounds_of_kills_of_the_server() {
 
 /// No run ends before all is done, whatever the delays.
 #[test]
-#[ignore = "takes many minutes"]
+#[ignore = "it takes many minutes: `ROUNDS=200 cargo test --test it no_run_ends -- --ignored`"]
 fn no_run_ends_early() {
     let Some(server) = postgres() else { return };
     let mut random = Random(1);
@@ -494,7 +494,7 @@ fn no_run_ends_early() {
 
 /// 10^5 links between members arrive though these are killed.
 #[test]
-#[ignore = "takes many minutes"]
+#[ignore = "it takes many minutes: `cargo test --test it a_hundred_thousand -- --ignored`"]
 fn a_hundred_thousand_links_arrive() {
     let Some(server) = postgres() else { return };
     let web = Web { sites: 300, pages: 250, articles: 1 };
@@ -505,7 +505,7 @@ fn a_hundred_thousand_links_arrive() {
 }
 
 #[test]
-#[ignore = "mounts a file system, as root"]
+#[ignore = "it mounts a file system, as root: `cargo test --test it full_disk_of -- --ignored`"]
 fn a_full_disk_of_the_server_is_waited_for() {
     let directory = tempfile::tempdir().unwrap();
     let mount = |size: &str| {

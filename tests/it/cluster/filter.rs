@@ -270,7 +270,7 @@ fn after_a_crash_of_the_server_the_keys_are_made_again() {
 /// The pages of the development data, each variant of a site as a site of its own, dealt out to three filters by site: how many duplicates they
 /// recognise, and how many one filter does.
 #[test]
-#[ignore = "a measurement"]
+#[ignore = "it measures: `cargo test --release --test it recognition_across -- --ignored --nocapture`"]
 fn recognition_across_filters() {
     let (Some(server), Some(data)) = (postgres(), shared("pages.jsonl")) else { return };
     fresh(server, "recognition");
@@ -305,7 +305,7 @@ fn recognition_across_filters() {
 
 /// Unique pages, judged by eight filters at once.
 #[test]
-#[ignore = "a measurement"]
+#[ignore = "it measures: `cargo test --release --test it the_cost -- --ignored --nocapture`"]
 fn the_cost_of_a_claim() {
     let Some(server) = Postgres::start() else { return skip_without_server() };
     let (before, server) = (server.cpu(), &server);
