@@ -90,6 +90,10 @@ impl Postgres {
     pub(crate) fn stop(&mut self) {
         let Some(mut running) = self.running.take() else { return };
         signal("-INT", &self.pid().to_string());
+        // The end of the pipe would end it at once, as a crash does. It removes this file last.
+        while self.data().join("postmaster.pid").exists() {
+            thread::sleep(Duration::from_millis(5));
+        }
         drop(running.stdin.take());
         running.wait().unwrap();
     }
