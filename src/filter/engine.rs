@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 const EQUAL_LIMIT: usize = BlockIndex::EQUAL_LIMIT as usize;
 /// Representatives that enter the index together when a window is restored.
 const BATCH: usize = 1 << 20;
-/// A page is compared with at most this many others: those with most keys in common.
+/// A page is compared with at most this many others.
 const MOST_COMPARED: usize = 4;
 /// A page whose own content weighs less is thin: fewer than three words.
 const THIN: f64 = 3.0;
@@ -514,21 +514,9 @@ impl<I: Index> Engine<I> {
         document: &Document,
         side: &Side<'_>,
     ) -> Result<(Option<Match>, Option<Nearest>), S::Error> {
-        let mut ids: Vec<(DocId, usize)> = self.candidates.iter().map(|it| (it.id, 0)).collect();
-        if let Some(passages) = &self.passages {
-            let is_known = |id| self.window.still_has(id);
-            passages.find(&document.searched, self.next, is_known, &mut ids);
-        }
-        ids.sort_by_key(|&(id, keys)| (Reverse(keys), id));
         let (mut best, mut nearest) = (None::<Match>, None::<Nearest>);
-        let mut compared: Vec<DocId> = Vec::new();
-        for (id, _) in ids {
-            let other = self.window.get(id).filter(|it| it.has_content && it.key != document.key);
-            let Some(other) = other.filter(|_| !compared.contains(&id)) else { continue };
-            if compared.len() == MOST_COMPARED {
-                break;
-            }
-            compared.push(id);
+        for other in self.to_compare(document) {
+            let id = other.id;
             // Nothing later is better than equal content.
             if best.is_some_and(|best| best.similarity >= 1.0 && best.of < id) {
                 continue;
@@ -553,6 +541,38 @@ impl<I: Index> Engine<I> {
         Ok((best, nearest))
     }
 
+    /// The pages with which one is compared, in this order. Each is the one with most of the keys that no page before it has: what several pages
+    /// share, the furniture of a site, is looked at once, and leaves room for those that share something else. The fingerprint is a key.
+    fn to_compare(&self, document: &Document) -> Vec<Representative> {
+        let fingerprint = document.searched.len();
+        let mut held: Vec<(DocId, usize)> =
+            self.candidates.iter().map(|it| (it.id, fingerprint)).collect();
+        if let Some(passages) = &self.passages {
+            let is_known = |id| self.window.still_has(id);
+            passages.find(&document.searched, self.next, is_known, &mut held);
+        }
+        held.sort_unstable();
+        let mut pages: Vec<_> = held
+            .chunk_by(|a, b| a.0 == b.0)
+            .filter_map(|keys| {
+                let page = self.window.get(keys[0].0)?;
+                (page.has_content && page.key != document.key).then_some((page, keys))
+            })
+            .collect();
+        let mut is_new = vec![true; fingerprint + 1];
+        let mut found = Vec::new();
+        while found.len() < MOST_COMPARED {
+            let order = |(page, keys): &(Representative, &[(DocId, usize)])| {
+                (keys.iter().filter(|it| is_new[it.1]).count(), keys.len(), Reverse(page.id))
+            };
+            let most = (0..pages.len()).max_by_key(|&place| order(&pages[place]));
+            let Some((page, keys)) = most.map(|most| pages.swap_remove(most)) else { break };
+            keys.iter().for_each(|it| is_new[it.1] = false);
+            found.push(page);
+        }
+        found
+    }
+
     /// What two pages have in common and apart, the later page first, if the filter compares pages.
     #[cfg(feature = "cli")]
     pub(crate) fn compare_pages(&self, pages: [&Document; 2]) -> Option<ComparedPages> {
@@ -574,7 +594,10 @@ impl<I: Index> Engine<I> {
             let is_known = |id| self.window.still_has(id);
             passages.find(&document.searched, next, is_known, &mut found);
         }
-        found.into_iter().map(|(id, _)| id).collect()
+        let mut found: Vec<DocId> = found.into_iter().map(|(id, _)| id).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 
     /// The nearest candidate that the rule for texts accepts. Two pages are compared by their content only.

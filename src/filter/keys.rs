@@ -231,7 +231,8 @@ impl PassageIndex {
         }
     }
 
-    /// Appends the pages that have a key in common with these, with the number of such keys. `next` is the number of the next page.
+    /// Appends the pages that have a key in common with these, each with the place of the key: once for each such key. `next` is the number of
+    /// the next page.
     pub(crate) fn find(
         &self,
         keys: &[u64],
@@ -239,9 +240,8 @@ impl PassageIndex {
         is_known: impl Fn(DocId) -> bool,
         out: &mut Vec<(DocId, usize)>,
     ) {
-        let mut found: Vec<DocId> = Vec::new();
-        for &key in keys {
-            let start = found.len();
+        for (number, &key) in keys.iter().enumerate() {
+            let start = out.len();
             let place = self.place(key);
             // Most buckets have none, and nothing beyond them.
             let slots = &self.blocks[place / BLOCK][place % BLOCK].0;
@@ -251,13 +251,11 @@ impl PassageIndex {
             }
             let same = self.entries(place).filter(|&one| has_key(one, key));
             let same = same.map(|one| id_before(one, next)).filter(|&id| is_known(id));
-            found.extend(same.take(COMMON));
-            if found.len() - start == COMMON {
-                found.truncate(start);
+            out.extend(same.take(COMMON).map(|id| (id, number)));
+            if out.len() - start == COMMON {
+                out.truncate(start);
             }
         }
-        found.sort_unstable();
-        out.extend(found.chunk_by(|a, b| a == b).map(|same| (same[0], same.len())));
     }
 
     /// The entries of a bucket, oldest first.
@@ -394,7 +392,7 @@ mod tests {
         find_since(index, numbers, next, 0)
     }
 
-    /// What is found if the pages before `oldest` have left the window.
+    /// What is found if the pages before `oldest` have left the window: pages and the number of their keys.
     fn find_since(
         index: &PassageIndex,
         numbers: &[u64],
@@ -403,7 +401,8 @@ mod tests {
     ) -> Vec<(DocId, usize)> {
         let mut found = Vec::new();
         index.find(&keys(numbers), DocId(next), |id| id.0 >= oldest, &mut found);
-        found
+        found.sort_unstable();
+        found.chunk_by(|a, b| a.0 == b.0).map(|same| (same[0].0, same.len())).collect()
     }
 
     fn insert(index: &mut PassageIndex, id: u64, numbers: &[u64], pages: usize) {

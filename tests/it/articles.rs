@@ -71,6 +71,31 @@ fn copies_under_many_titles_are_all_found() {
     }
 }
 
+/// However many pages have that furniture, and however little of the article is left in one piece.
+#[test]
+fn the_furniture_of_a_site_hides_no_copy_of_another_one() {
+    for pages in 0..=12 {
+        let mut filter = filter();
+        let original = framed("a", "tea", &article("tea", 150));
+        assert!(judge(&mut filter, "a.test/1", &original).verdict.is_unique());
+        for number in 0..pages {
+            let html = framed("b", &format!("{number}"), &article(&format!("{number}"), 150));
+            assert!(judge(&mut filter, &format!("b.test/{number}"), &html).verdict.is_unique());
+        }
+        let mut number = 0;
+        let edited: Vec<String> = article("tea", 150)
+            .split(' ')
+            .map(|word| {
+                number += 1;
+                if number % 14 == 0 { words(&format!("edit {number}"), 1) } else { word.to_owned() }
+            })
+            .collect();
+        let found =
+            judge(&mut filter, "b.test/tea", &framed("b", "tea", &edited.join(" "))).verdict;
+        assert_eq!(found.matched().map(|found| found.of.0), Some(1), "{pages} pages of the site");
+    }
+}
+
 #[test]
 fn text_that_is_hidden_changes_nothing() {
     let filter = filter();
