@@ -217,7 +217,8 @@ mod tests {
         let (mut known, mut model) = (KnownUrls::default(), HashMap::new());
         // Many hashes that point to the same place of the same part, and others.
         let hash = |n: u64| {
-            if n.is_multiple_of(3) { n << 6 } else { n.wrapping_mul(0x9e37_79b9_7f4a_7c15) }
+            let is_alike = n < 30_000 && n.is_multiple_of(3);
+            if is_alike { n << 6 } else { n.wrapping_mul(0x9e37_79b9_7f4a_7c15) }
         };
         for n in 1..200_000_u32 {
             assert_eq!(known.find(hash(n.into())), None, "{n}");
