@@ -8,12 +8,12 @@ use serde::Serialize;
 
 use super::{Exit, Failure, Out, Result, crawl::absolute, notify, rows::Rows};
 use crate::{
-    crawl::{CrawlError, PastRun, state_in},
+    crawl::{PastRun, state_in},
     filter::Step,
     learn::{LearntRule, Rule, to_json},
     page::{DocId, GivenId, UrlOptions},
     report::{BrokenLink, counted},
-    sink::{Decision, Replacement, VerdictName, four_decimals},
+    sink::{Decision, VerdictName, four_decimals},
     state::{JudgedDocument, Reason, State},
     submission::Identity,
 };
@@ -27,7 +27,7 @@ use crate::{
 #[command(after_help = "\
 Examples:
     pagesieve export runs/docs | grep '\"reason\":\"failure\"'
-    pagesieve export runs/docs --pending --output queued.jsonl")]
+    pagesieve export runs/docs --pending --csv > queued.csv")]
 pub(super) struct ExportArgs {
     /// The run directory
     #[arg(value_name = "RUN")]
@@ -35,11 +35,8 @@ pub(super) struct ExportArgs {
     /// The URLs that are still queued, also those of suspended hosts, instead of those that were skipped
     #[arg(long)]
     pending: bool,
-    /// Write to this file instead of standard output; an older file is replaced when the new one is complete
-    #[arg(long, value_name = "FILE")]
-    output: Option<PathBuf>,
     /// Print CSV
-    #[arg(long, conflicts_with = "output")]
+    #[arg(long)]
     csv: bool,
 }
 
@@ -47,15 +44,9 @@ const SKIPPED: [&str; 7] = ["url", "reason", "detail", "status", "referrer", "de
 
 pub(super) fn export(args: &ExportArgs, out: &mut Out) -> Result<Exit> {
     let run = PastRun::open(&args.directory)?;
-    let Some(path) = &args.output else {
-        let mut rows = Rows::new(out, args.csv, &SKIPPED)?;
-        run.for_each_skipped(args.pending, |line| rows.write(line))?;
-        rows.finish()?;
-        return Ok(Exit::Done);
-    };
-    let mut file = Replacement::create(path.clone()).map_err(CrawlError::from)?;
-    run.for_each_skipped(args.pending, |line| file.write(line).map_err(CrawlError::from))?;
-    file.commit().map_err(CrawlError::from)?;
+    let mut rows = Rows::new(out, args.csv, &SKIPPED)?;
+    run.for_each_skipped(args.pending, |line| rows.write(line))?;
+    rows.finish()?;
     Ok(Exit::Done)
 }
 

@@ -192,43 +192,6 @@ pub(super) fn sync_parent(path: &Path) -> io::Result<()> {
     }
 }
 
-/// A new version of a file of JSON lines, which replaces the old one only when it is complete.
-#[derive(Debug)]
-pub struct Replacement {
-    file: AppendFile,
-    path: PathBuf,
-}
-
-impl Replacement {
-    /// Starts a new version of the file at `path`.
-    ///
-    /// # Errors
-    ///
-    /// If the temporary file beside it cannot be created.
-    pub fn create(path: PathBuf) -> Result<Self, SinkError> {
-        Ok(Self { file: AppendFile::open(beside(&path), 0)?, path })
-    }
-
-    /// Appends a line.
-    ///
-    /// # Errors
-    ///
-    /// If the write fails.
-    pub fn write(&mut self, row: &impl Serialize) -> Result<(), SinkError> {
-        self.file.write_line(row)
-    }
-
-    /// Replaces the old version.
-    ///
-    /// # Errors
-    ///
-    /// If the new version cannot be synced or renamed; the old one then stays.
-    pub fn commit(mut self) -> Result<(), SinkError> {
-        self.file.sync()?;
-        rename(&beside(&self.path), &self.path)
-    }
-}
-
 /// Replaces the content of a file: a reader sees either the old or the new.
 ///
 /// # Errors

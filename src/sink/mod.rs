@@ -37,7 +37,7 @@ use crate::{
 };
 
 pub(crate) use append::check_regular;
-pub use append::{AppendFile, Replacement, create_directory, replace};
+pub use append::{AppendFile, create_directory, replace};
 pub use append::{Checksum, Checksums};
 pub(crate) use parts::{checksums_name, compress, lines_of, texts_of};
 pub use parts::{open_part, parts};

@@ -53,8 +53,6 @@ const CALLS: &[(&str, i32)] = &[
     ("verify copy", 0),
     ("export runs/good", 0),
     ("export runs/good --pending", 0),
-    ("export runs/good --output skipped.jsonl", 0),
-    ("export runs/good --output absent/skipped.jsonl", 1),
     ("export absent", 2),
     ("explain http://a.test/ --run runs/good", 0),
     ("explain http://b.test/ --run runs/good", 1),

@@ -9,8 +9,8 @@ use pagesieve::{
     page::Timestamp,
     sink::{
         AppendFile, DUPLICATES, Decision, DuplicateLine, Mark, MatchFields, Options, Outputs,
-        PAGES, PageLine, RecordPosition, Replacement, SinkError, SkippedLine, VerdictName,
-        open_part, parts, replace,
+        PAGES, PageLine, RecordPosition, SinkError, SkippedLine, VerdictName, open_part, parts,
+        replace,
     },
     state::Reason,
 };
@@ -214,23 +214,6 @@ fn a_full_disk_is_an_error_of_its_own_with_advice() {
     assert!(error.is_full(), "{error:?}");
     assert!(error.to_string().contains("make room"), "{error}");
     assert!(!AppendFile::open(path, 7).unwrap_err().is_full());
-}
-
-#[test]
-fn a_replacement_replaces_the_file_only_when_complete() {
-    let directory = tempdir().unwrap();
-    let path = directory.path().join("queued.jsonl");
-    fs::write(&path, "old\n").unwrap();
-    let mut abandoned = Replacement::create(path.clone()).unwrap();
-    abandoned.write(&"never").unwrap();
-    drop(abandoned);
-    assert_eq!(content(&path), "old\n");
-
-    let mut new = Replacement::create(path.clone()).unwrap();
-    new.write(&"new").unwrap();
-    new.commit().unwrap();
-    assert_eq!(content(&path), "\"new\"\n");
-    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
 }
 
 #[test]

@@ -311,10 +311,6 @@ fn export_prints_the_urls_that_were_skipped_or_those_that_are_queued() {
     let (skipped, pending) = (export(&[]), export(&["--pending"]));
     assert!(!skipped.contains("\"pending\"") && pending.contains("\"pending\""), "{pending}");
     assert_eq!(skipped.lines().chain(pending.lines()).collect::<Vec<_>>(), exported(site.path()));
-    let file = site.path().join("queued.jsonl");
-    fs::write(&file, "older").unwrap();
-    assert_eq!(export(&["--pending", "--output", file.to_str().unwrap()]), "");
-    assert_eq!(fs::read_to_string(file).unwrap(), pending);
     assert!(!site.path().join("skipped.jsonl").exists());
 }
 
