@@ -284,6 +284,7 @@ fn exit(report: &Report) -> Exit {
     match report.end {
         End::Interrupted => Exit::Interrupted,
         End::Nothing => Exit::Failed,
+        End::Budget if report.counts.fetched == 0 => Exit::Failed,
         _ if report.counts.fetched == 0 && report.warnings.iter().any(is_unreachable) => {
             Exit::Failed
         }

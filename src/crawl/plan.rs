@@ -11,6 +11,7 @@ use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 
 use super::{
+    directory::STATE,
     fetch::{self, FetchError},
     politeness,
     scope::{Scope, ScopeError, Seed, SeedLineError, Source, read_seed_file},
@@ -306,6 +307,18 @@ impl Plan {
 /// The URLs of a seed list, and whether each is a page or a sitemap.
 pub(crate) type Root = (UrlKind, Vec<NormalUrl>);
 
+/// Why there is no run.
+fn why_no_run(path: &Path) -> String {
+    let is_absent = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+    match (path.metadata(), path.join(STATE).metadata()) {
+        (Err(error), _) if is_absent(&error) => "there is no such directory".to_owned(),
+        (Err(error), _) => error.to_string(),
+        (Ok(found), _) if !found.is_dir() => "it is a file".to_owned(),
+        (_, Err(error)) if !is_absent(&error) => format!("its {STATE} cannot be read: {error}"),
+        _ => format!("its {STATE} is missing or empty"),
+    }
+}
+
 /// Why a run cannot start or continue.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -322,7 +335,7 @@ pub enum CrawlError {
         source: io::Error,
     },
     /// There is no run.
-    #[error("{} is no run directory: {}", .0.display(), if .0.is_dir() { "its state.sqlite is missing or empty" } else { "there is no such directory" })]
+    #[error("{} is no run directory: {}", .0.display(), why_no_run(.0))]
     NoRun(PathBuf),
     /// The state of a run is missing.
     #[error(

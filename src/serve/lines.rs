@@ -43,13 +43,13 @@ struct Lines {
 type Line = (u64, Result<Input, String>);
 
 /// What there is to read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum More {
     Some,
     /// The body has ended.
     None,
-    /// The connection is broken.
-    Broken,
+    /// The body broke off, or cannot be decoded, and why.
+    Broken(String),
     /// The service is stopping.
     Stopped,
 }
@@ -173,10 +173,16 @@ impl Lines {
                 return Some(self.answer(lines).await);
             }
             self.is_over = more != More::Some;
-            if more == More::Stopped {
-                let error = "the service is stopping: this and later lines are not judged";
-                return Some(error_line(error, self.number + 1));
-            }
+            let error = match more {
+                More::Some | More::None => continue,
+                More::Broken(why) => format!(
+                    "the body broke off: {why}: what was to come from this line on is not judged"
+                ),
+                More::Stopped => {
+                    "the service is stopping: this and later lines are not judged".to_owned()
+                }
+            };
+            return Some(error_line(&error, self.number + 1));
         }
         None
     }
@@ -197,7 +203,7 @@ impl Lines {
             };
             match chunk {
                 Some(Ok(chunk)) => self.read.extend_from_slice(&chunk),
-                Some(Err(_)) => return More::Broken,
+                Some(Err(error)) => return More::Broken(error.to_string()),
                 None => return More::None,
             }
         }

@@ -1,19 +1,26 @@
 //! What each route does.
 
-use std::{borrow::Cow, sync::Arc, time::Instant};
+use std::{borrow::Cow, io, mem, sync::Arc, time::Instant};
 
+use async_compression::{
+    tokio::bufread::{GzipDecoder, ZstdDecoder},
+    zstd::DParameter,
+};
 use axum::{
     Json, Router,
     body::Body,
     extract::{MatchedPath, Path, Query, Request, State, rejection::QueryRejection},
-    http::{HeaderMap, HeaderValue, StatusCode, header},
+    http::{HeaderMap, StatusCode, header},
     middleware::{self, Next},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
+use futures_util::TryStreamExt;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use serde_json::value::RawValue;
-use tower_http::{catch_panic::CatchPanicLayer, decompression::RequestDecompressionLayer};
+use tokio::io::AsyncBufRead;
+use tokio_util::io::{ReaderStream, StreamReader};
+use tower_http::catch_panic::CatchPanicLayer;
 use utoipa::{IntoParams, OpenApi, ToSchema};
 
 use super::{
@@ -25,6 +32,9 @@ use super::{
     schema::{self, Decided, DecidedOrWrong, OneOrMany, OneOrManyDecided, Submitted, Token},
 };
 use crate::{input::document as read_document, submission::Identity};
+
+/// The largest window of zstd that is read is 2 to this: 8 MiB (RFC 9659).
+const ZSTD_WINDOW_LOG: u32 = 23;
 
 type Shared = State<Arc<Service>>;
 type Asked<T> = Result<Query<T>, QueryRejection>;
@@ -90,8 +100,7 @@ pub(super) fn router(service: Arc<Service>) -> Router {
             )
         })
         .layer(CatchPanicLayer::new())
-        .layer(RequestDecompressionLayer::new())
-        .layer(middleware::from_fn(decodable))
+        .layer(middleware::from_fn(decoded))
         .layer(middleware::from_fn_with_state(Arc::clone(&service), admitted))
         .layer(middleware::from_fn_with_state(Arc::clone(&service), counted))
         .with_state(service)
@@ -127,23 +136,38 @@ fn bearer(header: &[u8]) -> Option<&[u8]> {
     scheme.eq_ignore_ascii_case(b"Bearer ").then(|| token.trim_ascii())
 }
 
-/// Refuses a body in a coding that the next layer does not decode.
-async fn decodable(request: Request, next: Next) -> Result<Response, Problem> {
-    let coding = request.headers().get(header::CONTENT_ENCODING);
-    let is_known = |coding: &HeaderValue| {
-        ["identity", "gzip", "zstd"]
-            .iter()
-            .any(|it| coding.as_bytes().eq_ignore_ascii_case(it.as_bytes()))
+/// Decodes the body: all members of gzip (RFC 1952), all frames of zstd (RFC 8878).
+async fn decoded(mut request: Request, next: Next) -> Result<Response, Problem> {
+    let Some(coding) = request.headers_mut().remove(header::CONTENT_ENCODING) else {
+        return Ok(next.run(request).await);
     };
-    match coding.filter(|coding| !is_known(coding)) {
-        None => Ok(next.run(request).await),
-        Some(coding) => {
+    let body = mem::take(request.body_mut());
+    let body = match &*coding.as_bytes().to_ascii_lowercase() {
+        b"identity" => body,
+        b"gzip" | b"x-gzip" => {
+            let mut decoder = GzipDecoder::new(reader(body));
+            decoder.multiple_members(true);
+            Body::from_stream(ReaderStream::new(decoder))
+        }
+        b"zstd" => {
+            let window = DParameter::window_log_max(ZSTD_WINDOW_LOG);
+            let mut decoder = ZstdDecoder::with_params(reader(body), &[window]);
+            decoder.multiple_members(true);
+            Body::from_stream(ReaderStream::new(decoder))
+        }
+        _ => {
             let error = format!(
                 "Content-Encoding {coding:?} is not read: send the body as it is, or compressed by gzip or zstd"
             );
-            Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, error))
+            return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, error));
         }
-    }
+    };
+    *request.body_mut() = body;
+    Ok(next.run(request).await)
+}
+
+fn reader(body: Body) -> impl AsyncBufRead {
+    StreamReader::new(body.into_data_stream().map_err(io::Error::other))
 }
 
 /// Counts the request and measures its time.

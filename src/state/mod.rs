@@ -116,6 +116,14 @@ pub enum StateError {
         /// Why.
         source: io::Error,
     },
+    /// It can be read but not written.
+    #[error("cannot write to {}: make it writable, or name another file", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// It cannot be read where nothing can be written.
     #[error("cannot read {} in a read-only directory: {why}; copy the directory to a writable place", path.display())]
     ReadOnly {
@@ -124,8 +132,8 @@ pub enum StateError {
         /// What is missing.
         why: String,
     },
-    /// Another process writes to it.
-    #[error("{} is in use by another process: wait for it to end", path.display())]
+    /// Another process writes to it, or this one has opened it already.
+    #[error("{} is in use by another process, or opened twice by this one: wait for its end, or close it", path.display())]
     Busy {
         /// The file.
         path: PathBuf,

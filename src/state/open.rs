@@ -1,12 +1,13 @@
 //! How the file is opened: one writer, any number of concurrent readers.
 //!
-//! The writer holds an advisory lock on a file of its own, `<state>-lock`, beside the file that symbolic links lead to. A file with several
-//! names (hard links) is refused: each name would have a log of its own. The operating system releases the lock however the process ends, so it
-//! is never stale, and the file may stay. A child of a fork has copies of connection and lock: it uses neither, and closes neither. SQLite's own locks cannot do this: a lock that keeps other writers out for a whole run
+//! The writer holds an advisory lock on a file of its own, `<state>-lock`, beside the file that symbolic links lead to, and on Linux one on the state
+//! itself, which may be mounted under another name, or renamed. A file with several names (hard links) is refused: each name would have a log of
+//! its own. The operating system releases the locks however the process ends, so they are never stale, and the file may stay. A child of a fork has copies of connection and lock: it uses neither, and closes neither. SQLite's own locks cannot do this: a lock that keeps other writers out for a whole run
 //! keeps readers out too.
 
 use std::{
     fs::{File, OpenOptions, TryLockError, canonicalize},
+    io::ErrorKind,
     mem,
     ops::Deref,
     path::{Path, PathBuf},
@@ -32,13 +33,17 @@ impl State {
     /// # Errors
     /// If it cannot be opened, is not a state of ours, is of another version, or another process writes to it.
     pub(crate) fn open(path: &Path) -> Result<Self, StateError> {
-        let created = private().create_new(true).open(path);
-        if let Err(source) = created
-            && !path.exists()
-        {
-            return Err(StateError::File { path: path.to_owned(), source });
+        // A symbolic link may lead to where nothing is yet.
+        if !path.exists() {
+            let created = private().create(true).truncate(false).open(path);
+            created.map_err(|source| StateError::File { path: path.to_owned(), source })?;
         }
         let db = connect(path)?;
+        if db.is_readonly("main").unwrap_or(false) {
+            let source = OpenOptions::new().append(true).open(path).err();
+            let source = source.unwrap_or_else(|| ErrorKind::PermissionDenied.into());
+            return Err(StateError::Write { path: path.to_owned(), source });
+        }
         // No lock file is created beside a file that is not a state.
         version(&db, path)?;
         let lock = WriteLock::take(path)?;
@@ -130,14 +135,18 @@ impl<T> Drop for OfProcess<T> {
 /// Held by the one process that may write to a state.
 #[derive(Debug)]
 pub(crate) struct WriteLock {
-    file: File,
+    /// The lock's own file, and the state, if that is locked too. It outlives the connection of this process: to close any descriptor of a file ends
+    /// the locks that SQLite has on it (POSIX).
+    files: Vec<File>,
 }
 
-/// Closing the file would not be enough: a child process that is just being started has a copy of its descriptor.
+/// Closing the files would not be enough: a child process that is just being started has a copy of their descriptors.
 impl Drop for WriteLock {
     fn drop(&mut self) {
-        // If it fails, the lock ends when the last descriptor is closed.
-        drop(self.file.unlock());
+        for file in &self.files {
+            // If it fails, the lock ends when the last descriptor is closed.
+            drop(file.unlock());
+        }
     }
 }
 
@@ -157,10 +166,25 @@ impl WriteLock {
         let failed = |source| StateError::Lock { path: lock.clone(), source };
         let file = private().create(true).truncate(false).open(&lock).map_err(failed)?;
         match file.try_lock() {
-            Ok(()) => Ok(Self { file }),
-            Err(TryLockError::WouldBlock) => Err(StateError::Busy { path: path.to_owned() }),
-            Err(TryLockError::Error(source)) => Err(failed(source)),
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(StateError::Busy { path: path.to_owned() });
+            }
+            Err(TryLockError::Error(source)) => return Err(failed(source)),
         }
+        let mut files = vec![file];
+        // These locks and those of SQLite are one kind elsewhere, and would exclude each other. One that cannot be read has no writer.
+        if cfg!(target_os = "linux")
+            && let Ok(state) = File::open(path)
+        {
+            if matches!(state.try_lock(), Err(TryLockError::WouldBlock)) {
+                // Another thread of this process may have it open.
+                mem::forget(state);
+                return Err(StateError::Busy { path: path.to_owned() });
+            }
+            files.push(state);
+        }
+        Ok(Self { files })
     }
 }
 
@@ -205,14 +229,16 @@ fn connect(path: &Path) -> Result<Connection, StateError> {
         Ok(found) if !found.is_file() => {
             return Err(StateError::Foreign { path: path.to_owned() });
         }
-        // SQLite would not say why.
-        found => found
-            .and_then(|_| File::open(path))
-            .map_err(|source| StateError::File { path: path.to_owned(), source })?,
+        found => found.map_err(|source| StateError::File { path: path.to_owned(), source })?,
     };
     // No mutex: a `Connection` is never used by two threads at once.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let db = Connection::open_with_flags(path, flags).map_err(open)?;
+    let opened = Connection::open_with_flags(path, flags);
+    // SQLite does not say why.
+    let db = opened.map_err(|error| match File::open(path) {
+        Ok(_) => open(error),
+        Err(source) => StateError::File { path: path.to_owned(), source },
+    })?;
     db.busy_timeout(PATIENCE).map_err(open)?;
     Ok(db)
 }
