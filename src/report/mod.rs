@@ -30,7 +30,7 @@ use crate::{
 pub(crate) use crate::page::counted;
 pub(crate) use broken::Broken;
 pub use broken::{BROKEN, BrokenLink};
-pub(crate) use builder::{Builder, Pages};
+pub(crate) use builder::{Builder, Pages, host_name};
 pub(crate) use difference::Differences;
 pub use difference::{DIFFERENCES, Piece};
 pub use distribution::{Distributions, Similarities};
@@ -38,8 +38,8 @@ pub(crate) use render::audited;
 pub(crate) use render::minute;
 pub(crate) use series::Series;
 pub use series::{POINTS, Point};
-pub(crate) use warning::SEEDS;
-pub use warning::{MovedSeed, UnreachableSeed, Warning};
+pub(crate) use warning::{MANY_DUPLICATES, SEEDS, is_mirror};
+pub use warning::{MovedSeed, Unfetched, UnreachableSeed, Warning};
 
 /// The report for programs.
 pub const JSON: &str = "report.json";

@@ -12,6 +12,7 @@
 //! output files. These are synced before, and cut to these lengths when the run continues. So nothing is lost or doubled, whenever the
 //! process ends. The run ends when the schedule has nothing left, or nothing that is waited for, and nothing runs.
 
+mod alarm;
 mod in_flight;
 mod learn;
 mod record;
@@ -38,6 +39,7 @@ use tokio::{
     time::{self, sleep_until},
 };
 
+use self::alarm::Alarms;
 use super::{
     against::Others,
     cluster::{Cluster, member_report},
@@ -112,6 +114,7 @@ pub(super) struct Engine {
     worked: f64,
     /// Counts for the report.
     builder: Builder,
+    alarms: Alarms,
     series: Series,
     /// Whether it is recorded how this start judges.
     has_judged: bool,
@@ -434,6 +437,7 @@ impl Engine {
             } else {
                 None
             },
+            alarms: self.builder.alarms().len(),
             restored: None,
         };
         progress.send_if_modified(|known| {

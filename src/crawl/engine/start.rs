@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Engine, FIRST_BATCH_TIME,
+    alarm::Alarms,
     learn::UrlSelection,
     now,
     record::{Found, Sitemaps},
@@ -69,6 +70,7 @@ impl Engine {
         let mut engine = Self {
             schedule: schedule(&plan),
             builder: Builder::load(state)?,
+            alarms: Alarms::default(),
             has_judged: false,
             others,
             selection: UrlSelection::new(&plan),
