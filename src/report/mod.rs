@@ -166,33 +166,6 @@ pub struct DeferredUrls {
     pub rearranged: f64,
 }
 
-impl DeferredUrls {
-    /// As many times more, of which these are a sample.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_precision_loss,
-        clippy::cast_sign_loss,
-        reason = "an estimate"
-    )]
-    pub(crate) fn times(self, more: f64) -> Self {
-        Self {
-            urls: (self.urls as f64 * more).round() as u64,
-            new: self.new * more,
-            new_at_most: self.new_at_most * more,
-            rearranged: self.rearranged * more,
-            ..self
-        }
-    }
-
-    /// Adds other URLs.
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.urls += other.urls;
-        self.new += other.new;
-        self.new_at_most += other.new_at_most;
-        self.rearranged += other.rearranged;
-    }
-}
-
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

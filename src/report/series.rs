@@ -109,7 +109,7 @@ mod tests {
                     .unwrap();
             }
         }
-        let points: Vec<Point> = state.series(usize::MAX >> 1).unwrap();
+        let points: Vec<Point> = state.series(usize::MAX).unwrap();
         assert!((POINTS / 2..=POINTS).contains(&points.len()), "{}", points.len());
         assert!(points[0].at < 0.5 && points.last().unwrap().at > 9_900.0);
         let gaps = points.windows(2).map(|pair| pair[1].at - pair[0].at);

@@ -9,10 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     index::Audit,
     page::{site_of, thousands},
-    report::{
-        Counts, DeferredUrls, End, Host, Learnt, counted,
-        render::{minute, shown},
-    },
+    report::{Counts, DeferredUrls, End, Host, Learnt, counted, render::shown},
     state::{Reason, SkipCause, StateError, UrlRow},
 };
 
@@ -194,6 +191,18 @@ pub struct MovedSeed {
 }
 
 impl Warning {
+    /// The part of the page with its evidence, if it has one.
+    pub(super) fn evidence(&self) -> Option<&'static str> {
+        match self {
+            Self::ManyDuplicates { .. } => Some("duplicates"),
+            Self::Mirror { .. } | Self::Dropped { .. } | Self::Unrepresented { .. } => {
+                Some("hosts")
+            }
+            Self::Deferred(_) | Self::Queued(_) => Some("learnt"),
+            _ => None,
+        }
+    }
+
     /// Whether it comes before everything else.
     pub(super) fn is_first(&self) -> bool {
         match self {
@@ -351,6 +360,14 @@ impl Text<'_> {
 
     fn named(count: impl PrimitiveType<Value = u64>, seeds: &[UnreachableSeed]) -> String {
         named(count.get(), seeds, |why| shown(why, SHOWN))
+    }
+
+    fn next_for(seeds: &[UnreachableSeed]) -> &'static str {
+        if !seeds.is_empty() && seeds.iter().all(|seed| seed.server_error) {
+            "The server answers with an error that may pass: run the same command later."
+        } else {
+            Self::next(Reason::Failure)
+        }
     }
 
     /// Those that were asked and gave no answer come first.

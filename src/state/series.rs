@@ -15,7 +15,7 @@ impl State {
             "SELECT point FROM (SELECT * FROM series ORDER BY number DESC LIMIT ?) ORDER BY number";
         self.each(
             sql,
-            [most],
+            [i64::try_from(most).unwrap_or(i64::MAX)],
             |row| row.get::<_, String>(0),
             |point| {
                 let point = serde_json::from_str(&point);
