@@ -46,7 +46,9 @@ class Window:
         page.on("dialog", lambda dialog: (self.faults.append(f"dialog: {dialog.message}"), dialog.dismiss()))
         page.on("request", lambda request: self.note(request.url))
         page.on("popup", lambda popup: self.faults.append(f"window: {popup.url}"))
+        begun = time.perf_counter()
         page.goto(url)
+        self.seconds = time.perf_counter() - begun
 
     def note(self, url: str):
         """Only files beside the page are asked for."""
@@ -325,9 +327,6 @@ def test_who_has_the_token_controls_the_crawl_from_the_page(chromium, live):
 def test_how_long_a_report_takes_to_open(chromium):
     file = Path(os.environ["PAGESIEVE_REPORT"]).resolve()
     for java_script_enabled in (True, False):
-        begun = time.perf_counter()
         with window(chromium, file.as_uri(), 1600, "light", java_script_enabled=java_script_enabled) as shown:
-            shown.page.locator("footer").count()
-            opened = time.perf_counter() - begun
             assert shown.faults == []
-        print(f"{file.stat().st_size / 1e6:.1f} MB, script {java_script_enabled}: opened after {opened:.2f} s")
+        print(f"{file.stat().st_size / 1e6:.1f} MB, script {java_script_enabled}: opened after {shown.seconds:.2f} s")

@@ -397,7 +397,9 @@ impl Engine {
             SuspendCause::CrawlDelay(_) => VALID,
             SuspendCause::RetryAfter(pause) => pause,
             // Every start asks it again.
-            SuspendCause::Unanswered(_) | SuspendCause::Stopped(_) => Duration::ZERO,
+            SuspendCause::Unanswered(_) | SuspendCause::Stopped(_) | SuspendCause::Alarm => {
+                Duration::ZERO
+            }
         };
         tracing::warn!(host = self.state().host_by_id(host)?.name, %cause, "host suspended");
         self.schedule.remove(host);

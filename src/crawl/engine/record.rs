@@ -34,8 +34,8 @@ use crate::{
     report::{MovedSeed, SEEDS, Warning, counted, host_name},
     sink::{Decision, DuplicateLine, PageLine, RecordPosition, warc},
     state::{
-        Capture, KnownUrl, Late, NewUrl, Queued, Reason, RobotsRow, SkipCause, UrlId, UrlKind,
-        UrlOutcome, UrlRow, UrlState, Visit,
+        Capture, KnownUrl, Late, NewUrl, Queued, Reason, RobotsRow, SkipCause, SuspendCause, UrlId,
+        UrlKind, UrlOutcome, UrlRow, UrlState, Visit,
     },
 };
 
@@ -362,6 +362,9 @@ impl Engine {
         };
         tracing::warn!("{warning}");
         self.builder.note_alarm(warning);
+        if self.plan.politeness.pause_on_alarm {
+            self.suspend(row.host, SuspendCause::Alarm)?;
+        }
         Ok(())
     }
 

@@ -172,7 +172,9 @@ impl Engine {
                     !limits.obey_robots || delay <= limits.max_crawl_delay
                 }
                 SuspendCause::RetryAfter(pause) => pause <= limits.max_retry_after,
-                SuspendCause::Unanswered(_) | SuspendCause::Stopped(_) => true,
+                SuspendCause::Unanswered(_) | SuspendCause::Stopped(_) | SuspendCause::Alarm => {
+                    true
+                }
             };
             if is_allowed || suspended.until <= now {
                 tracing::info!(host = suspended.name, cause = %suspended.cause, "host resumed");

@@ -20,8 +20,7 @@ use crate::{
 };
 
 /// It answers with the same page from the hundredth on.
-#[test]
-fn a_host_that_turns_into_duplicates_is_reported() {
+fn turning() -> Site {
     let number = |path: &str| path.trim_start_matches('/').parse::<u32>().ok();
     let answer = move |request: &Request, _: usize| {
         let links: Vec<String> = (1..=200).map(|number| format!("/{number}")).collect();
@@ -32,10 +31,13 @@ fn a_host_that_turns_into_duplicates_is_reported() {
             None => page("home", &links),
         }
     };
-    let site = Site::answering(answer, &["a.test/"]).planned(|plan| {
-        plan.crawl.concurrency = 1.try_into().unwrap();
-        plan.crawl.max_pages = 1_000;
-    });
+    Site::answering(answer, &["a.test/"])
+        .planned(|plan| plan.crawl.concurrency = 1.try_into().unwrap())
+}
+
+#[test]
+fn a_host_that_turns_into_duplicates_is_reported() {
+    let site = turning();
     let report = site.run();
     let dropped = report.warnings.iter().find_map(|warning| match warning {
         Warning::Dropped { host, pages, duplicates, .. } => {
@@ -50,6 +52,17 @@ fn a_host_that_turns_into_duplicates_is_reported() {
     assert!(
         html.contains("48 of the last 64 pages of a.test") && html.contains("<a href=\"#hosts\">")
     );
+}
+
+#[test]
+fn a_host_that_turns_into_duplicates_gets_no_more_requests_if_that_is_asked_for() {
+    let site = turning().planned(|plan| plan.politeness.pause_on_alarm = true);
+    let report = site.run();
+    assert_eq!((report.counts.unique, report.counts.duplicates()), (101, 48));
+    assert!(report.suspended[0].why.contains("pause_on_alarm"), "{:?}", report.suspended);
+    assert_eq!(report.suspended[0].urls, 52);
+    let site = site.planned(|plan| plan.politeness.pause_on_alarm = false);
+    assert_eq!(site.run().counts.fetched, 201, "the next start goes on");
 }
 
 /// A run with a stored page, a duplicate, a URL that failed and one that is queued.
