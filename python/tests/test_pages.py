@@ -263,6 +263,40 @@ def test_the_report_is_read_without_its_script(chromium, reports):
         assert shown.faults == []
 
 
+def test_of_many_groups_the_first_are_drawn_and_all_are_searched(chromium, program, start, tmp_path):
+    site, groups = tmp_path / "site", 520
+    site.mkdir()
+    links = ""
+    for number in range(groups):
+        words = article(f"many {number}").split("\n")[0]
+        for name in (f"{number}.html", f"copy-{number}.html"):
+            (site / name).write_text(PAGE.format(f"Group {number}", words, ""))
+            links += f'<a href="{name}">x</a>'
+    (site / "index.html").write_text(PAGE.format("Index", article("many"), links))
+    server = start(site)
+    follow = [it for links in ("same_site", "cross_site") for it in ("--set", f"dedup.{links}.links='follow'")]
+    arguments = line(server, tmp_path / "run", "--delay", "1ms", *follow)
+    # One host is enough.
+    subprocess.run([program, *(it for it in arguments if "localhost" not in it)], check=True, capture_output=True)
+    report = (tmp_path / "run/report.html").as_uri()
+    with window(chromium, report, 1024, "light") as shown:
+        page = shown.page
+        groups_on_page = page.locator("#clusters > details")
+        assert groups_on_page.count() == 500
+        assert page.locator("#shown").text_content() == "the first 500 of 520 groups"
+        last = page.locator("#clusters > details").nth(499).locator(".title").text_content()
+        page.fill("#words", "group 51")
+        # 51, 151 to 451, and 510 to 519: the last of them were not drawn.
+        assert groups_on_page.count() == 15
+        page.fill("#words", "")
+        page.locator("#clusters").evaluate("it => it.scrollTop = it.scrollHeight")
+        groups_on_page.nth(519).wait_for(state="attached")
+        assert groups_on_page.nth(499).locator(".title").text_content() == last
+        assert shown.faults == []
+    with window(chromium, report, 1024, "light", java_script_enabled=False) as shown:
+        assert shown.page.locator("#clusters details").count() == 520
+
+
 class Live:
     """A crawl with a live page."""
 

@@ -32,7 +32,7 @@
       list.replaceChildren(...found.slice(0, limit).map(made));
       const shown = Math.min(limit, found.length);
       find("shown").value = shown === groups.length ? ""
-        : (shown < found.length ? "the first " + shown + " of " : "") + found.length + " of " + groups.length + " groups";
+        : (shown < found.length ? "the first " + shown + " of " : "") + found.length + " groups" + (found.length < groups.length ? " of " + groups.length : "");
     };
     const show = () => {
       const words = find("words").value.toLowerCase().split(/\s+/).filter(Boolean);
