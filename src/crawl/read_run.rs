@@ -309,7 +309,12 @@ impl PastRun {
         Ok(Recent {
             judged: judged.collect::<Result<_, _>>()?,
             suspended: suspended.iter().map(|host| format!("{}: {host}", host.name)).collect(),
-            alarms: Builder::load(&self.state)?.alarms().iter().map(ToString::to_string).collect(),
+            alarms: Builder::load(&self.state)?
+                .alarms()
+                .1
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
         })
     }
 

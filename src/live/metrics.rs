@@ -32,7 +32,7 @@ pub(super) fn text(progress: Progress) -> String {
         "Known pages that were asked for again without a new text",
         asked_again,
     );
-    counter("alarms", "How often a host began to lose its pages", alarms as u64);
+    counter("alarms", "How often a host began to lose its pages", alarms);
     let size = Counter::<u64>::default();
     size.inc_by(bytes);
     registry.register_with_unit(

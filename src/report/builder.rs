@@ -40,9 +40,9 @@ pub(crate) struct Builder {
     unasked: (u64, Vec<UnreachableSeed>),
     #[serde(default)]
     distributions: Distributions,
-    /// What was noticed while pages were judged; at most [`WARNINGS`].
+    /// How often something was noticed while pages were judged, and what at first; at most [`WARNINGS`].
     #[serde(default)]
-    alarms: Vec<Warning>,
+    alarms: (u64, Vec<Warning>),
 }
 
 /// The judged pages of a run, counted.
@@ -128,12 +128,14 @@ impl Builder {
 
     /// Notes what was noticed while pages were judged.
     pub(crate) fn note_alarm(&mut self, alarm: Warning) {
-        self.alarms.extend((self.alarms.len() < WARNINGS).then_some(alarm));
+        let (count, first) = &mut self.alarms;
+        *count += 1;
+        first.extend((first.len() < WARNINGS).then_some(alarm));
     }
 
-    /// What was noticed while pages were judged.
-    pub(crate) fn alarms(&self) -> &[Warning] {
-        &self.alarms
+    /// How often something was noticed while pages were judged, and what at first.
+    pub(crate) fn alarms(&self) -> (u64, &[Warning]) {
+        (self.alarms.0, &self.alarms.1)
     }
 
     /// Counts the pages and URLs of the state, and adds them to the report of a run. `keeps`: whether duplicates are stored, according to the current policy: of the same site, of other sites.
@@ -232,7 +234,7 @@ impl Builder {
             warnings.push(Warning::Scripts { pages, example: state.name_of(first)? });
         }
         // The others are counted to the end.
-        let dropped = self.alarms.iter().filter(|alarm| matches!(alarm, Warning::Dropped { .. }));
+        let dropped = self.alarms.1.iter().filter(|alarm| matches!(alarm, Warning::Dropped { .. }));
         warnings.extend(dropped.cloned());
         warnings.extend(hosts.iter().filter_map(Warning::of_host));
         warnings.extend(Warning::of_sites(hosts));

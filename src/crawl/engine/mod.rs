@@ -439,7 +439,7 @@ impl Engine {
             } else {
                 None
             },
-            alarms: self.builder.alarms().len(),
+            alarms: self.builder.alarms().0,
             restored: None,
         };
         progress.send_if_modified(|known| {
