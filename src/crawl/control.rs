@@ -55,6 +55,8 @@ pub struct Progress {
     pub active_hosts: usize,
     /// Requests in flight.
     pub in_flight: usize,
+    /// How often it was noticed that a host begins to lose its pages.
+    pub alarms: u64,
     /// What the run waits for, if it has nothing else to do.
     pub waits: Option<Waits>,
     /// How much of an earlier window is restored. Until that is complete, the other fields are empty.

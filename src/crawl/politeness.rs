@@ -60,6 +60,8 @@ pub struct Options {
     /// A host that asks for a longer pause with Retry-After is suspended.
     #[serde(with = "humantime_serde")]
     pub max_retry_after: Duration,
+    /// Whether a host that begins to lose its pages is suspended.
+    pub pause_on_alarm: bool,
 }
 
 impl Default for Options {
@@ -73,6 +75,7 @@ impl Default for Options {
             obey_robots: true,
             max_crawl_delay: Duration::from_mins(1),
             max_retry_after: Duration::from_mins(10),
+            pause_on_alarm: false,
         }
     }
 }

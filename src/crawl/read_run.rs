@@ -24,7 +24,7 @@ use crate::{
     index::{Index, Scan},
     learn::LearntRule,
     page::{DocId, NormalUrl, Timestamp, UrlOptions},
-    report::{Broken, BrokenLink, Point},
+    report::{Broken, BrokenLink, Builder, Point},
     sink::{SkippedLine, VerdictName},
     state::{
         JudgedDocument, KeptText, Reason, RecordedRecipe, SignatureLog, State, StateError, UrlId,
@@ -160,6 +160,8 @@ pub struct Recent {
     pub judged: Vec<JudgedPage>,
     /// The hosts that get no requests for the time being, and why.
     pub suspended: Vec<String>,
+    /// What was noticed while pages were judged, and what to do about it.
+    pub alarms: Vec<String>,
 }
 
 /// A page and its verdict.
@@ -280,12 +282,12 @@ impl PastRun {
         Ok(outcomes)
     }
 
-    /// What the run did over time.
+    /// What the run did over time: the last points, at most this many.
     ///
     /// # Errors
     /// If the state cannot be read.
-    pub fn series(&self) -> Result<Vec<Point>, CrawlError> {
-        Ok(self.state.series()?)
+    pub fn series(&self, most: usize) -> Result<Vec<Point>, CrawlError> {
+        Ok(self.state.series(most)?)
     }
 
     /// The pages that were judged last, at most this many, and the hosts that get no requests for the time being.
@@ -307,6 +309,12 @@ impl PastRun {
         Ok(Recent {
             judged: judged.collect::<Result<_, _>>()?,
             suspended: suspended.iter().map(|host| format!("{}: {host}", host.name)).collect(),
+            alarms: Builder::load(&self.state)?
+                .alarms()
+                .1
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
         })
     }
 

@@ -18,6 +18,7 @@ const draw = () => {
   find("path-near").setAttribute("d", area(point => point.unique + point.exact + point.near));
   find("path-exact").setAttribute("d", area(point => point.unique + point.exact));
   find("path-unique").setAttribute("d", area(point => point.unique));
+  find("pages").textContent = grouped(end.unique + end.exact + end.near) + " pages";
   find("worked").textContent = duration(end.at);
 };
 
@@ -27,6 +28,18 @@ const link = url => {
   if (/^https?:/.test(url)) anchor.href = url;
   anchor.rel = "noreferrer noopener nofollow";
   return anchor;
+};
+
+// Shows a part of the page if there are texts for it.
+const fill = (part, list, tag, texts) => {
+  find(part).hidden = !texts.length;
+  if (find(list).children.length === texts.length && texts.every((text, place) => find(list).children[place].textContent === text)) return;
+  find(list).replaceChildren(...texts.map(text => {
+    const item = document.createElement(tag);
+    if (tag === "p") item.className = "warning card";
+    item.textContent = text;
+    return item;
+  }));
 };
 
 const show = now => {
@@ -54,7 +67,7 @@ const show = now => {
     const row = document.createElement("tr");
     const chip = document.createElement("span");
     chip.className = "chip " + page.verdict;
-    chip.textContent = page.verdict + (page.verdict === "near" ? " " + page.similarity.toFixed(2) : "");
+    chip.textContent = page.verdict + (page.verdict === "near" ? " " + (Math.floor(100 * page.similarity) / 100).toFixed(2) : "");
     row.insertCell().append(chip);
     const cell = row.insertCell();
     cell.className = "left";
@@ -62,12 +75,8 @@ const show = now => {
     if (page.match) cell.append(document.createElement("br"), "repeats ", link(page.match));
     return row;
   }));
-  find("suspended").hidden = !now.suspended.length;
-  find("hosts-held").replaceChildren(...now.suspended.map(host => {
-    const item = document.createElement("li");
-    item.textContent = host;
-    return item;
-  }));
+  fill("suspended", "hosts-held", "li", now.suspended);
+  fill("attention", "alarms", "p", now.alarms);
 };
 
 const source = new EventSource("events");

@@ -12,7 +12,7 @@ use crate::{
 
 /// The counts of a crawl as they are now, over all its starts, in the older format of Prometheus.
 pub(super) fn text(progress: Progress) -> String {
-    let Progress { counts, active_hosts, in_flight, .. } = progress;
+    let Progress { counts, active_hosts, in_flight, alarms, .. } = progress;
     let Tally { fetched, unique, exact, near, failed, queued, asked_again, bytes } = counts;
     let mut registry = Registry::with_prefix("pagesieve_crawl");
     let judged = Family::<OfVerdict, Counter>::default();
@@ -32,6 +32,7 @@ pub(super) fn text(progress: Progress) -> String {
         "Known pages that were asked for again without a new text",
         asked_again,
     );
+    counter("alarms", "How often a host began to lose its pages", alarms);
     let size = Counter::<u64>::default();
     size.inc_by(bytes);
     registry.register_with_unit(

@@ -5,13 +5,7 @@
 
 mod metrics;
 
-use std::{
-    convert::Infallible,
-    net::IpAddr,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{convert::Infallible, net::IpAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -25,13 +19,14 @@ use axum::{
     routing::{get, post},
 };
 use futures_util::{Stream, stream};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde_json::json;
 use tokio::{net::TcpListener, sync::watch, task, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    crawl::{CrawlError, PastRun, Progress, Recent, Tally},
-    report::Point,
+    crawl::{CrawlError, PastRun, Progress},
+    report::POINTS,
     serve::{accept, is_token},
 };
 
@@ -67,24 +62,6 @@ struct Live {
     now: watch::Receiver<Arc<str>>,
 }
 
-/// What the page shows.
-#[derive(Serialize)]
-struct Snapshot<'a> {
-    name: &'a str,
-    counts: Tally,
-    max_pages: u64,
-    active_hosts: usize,
-    in_flight: usize,
-    paused: bool,
-    /// Whether it can be paused and stopped from the page.
-    controlled: bool,
-    waits: Option<String>,
-    /// Points of the series: all of them, or the last one.
-    series: &'a [Point],
-    #[serde(flatten)]
-    recent: &'a Recent,
-}
-
 /// Serves the page until the crawl has ended.
 pub(crate) async fn serve(listener: TcpListener, shown: Shown, ended: CancellationToken) {
     let (change, now) = watch::channel(Arc::from("{}"));
@@ -104,7 +81,7 @@ pub(crate) async fn serve(listener: TcpListener, shown: Shown, ended: Cancellati
             sleep(EVERY).await;
             // One receiver is that of the service itself.
             if change.receiver_count() > 1 {
-                change.send_replace(snapshot(&shown, false).await.into());
+                change.send_replace(snapshot(&shown, 1).await.into());
             }
         }
     };
@@ -112,36 +89,32 @@ pub(crate) async fn serve(listener: TcpListener, shown: Shown, ended: Cancellati
     ended.run_until_cancelled(serving).await;
 }
 
-/// What the page shows now, with the whole series or its last point.
-async fn snapshot(shown: &Shown, is_whole: bool) -> String {
-    let (shown, directory) = (shown.clone(), shown.directory.clone());
-    let reading = task::spawn_blocking(move || read(&directory, is_whole));
+/// What the page shows now as JSON, with the last points of the series.
+async fn snapshot(shown: &Shown, points: usize) -> String {
+    let directory = shown.directory.clone();
+    let reading = task::spawn_blocking(move || {
+        let run = PastRun::open(&directory)?;
+        Ok::<_, CrawlError>((run.series(points)?, run.recent(RECENT)?))
+    });
     // Before its first commit there is nothing to read.
     let (series, recent) = reading.await.ok().and_then(Result::ok).unwrap_or_default();
-    let progress = *shown.progress.borrow();
-    let Progress { counts, max_pages, active_hosts, in_flight, waits, .. } = progress;
-    let snapshot = Snapshot {
-        name: &shown.name,
-        counts,
-        max_pages,
-        active_hosts,
-        in_flight,
-        paused: *shown.pause.borrow(),
-        controlled: shown.token.is_some(),
-        waits: waits.map(|waits| waits.to_string()),
-        series: &series,
-        recent: &recent,
-    };
-    serde_json::to_string(&snapshot).unwrap_or_default()
-}
-
-fn read(directory: &Path, is_whole: bool) -> Result<(Vec<Point>, Recent), CrawlError> {
-    let run = PastRun::open(directory)?;
-    let mut series = run.series()?;
-    if !is_whole {
-        series.drain(..series.len().saturating_sub(1));
-    }
-    Ok((series, run.recent(RECENT)?))
+    let Progress { counts, max_pages, active_hosts, in_flight, waits, .. } =
+        *shown.progress.borrow();
+    let now = json!({
+        "name": shown.name,
+        "counts": counts,
+        "max_pages": max_pages,
+        "active_hosts": active_hosts,
+        "in_flight": in_flight,
+        "paused": *shown.pause.borrow(),
+        "controlled": shown.token.is_some(),
+        "waits": waits.map(|waits| waits.to_string()),
+        "series": series,
+        "judged": recent.judged,
+        "suspended": recent.suspended,
+        "alarms": recent.alarms,
+    });
+    now.to_string()
 }
 
 fn text(kind: &'static str, text: &'static str) -> impl IntoResponse + Clone {
@@ -153,7 +126,7 @@ async fn page() -> impl IntoResponse {
 }
 
 async fn events(State(live): State<Live>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    let first = snapshot(&live.shown, true).await;
+    let first = snapshot(&live.shown, POINTS).await;
     let events = stream::unfold((Some(first), live.now), |(first, mut now)| async move {
         let data = if let Some(first) = first {
             first

@@ -13,7 +13,7 @@ use crate::{
     page::DocId,
     report::{
         BROKEN, CHANGED, ChangedPage, Counts, Distributions, EXAMPLES, End, Example, Host, Omitted,
-        Pass, Report, SEEDS, Saved, Similarities, SuspendedHost, UnreachableSeed, Warning,
+        POINTS, Pass, Report, SEEDS, Saved, Similarities, SuspendedHost, UnreachableSeed, Warning,
         broken::Broken,
         cluster::{Group, choose, clusters, site},
     },
@@ -40,6 +40,9 @@ pub(crate) struct Builder {
     unasked: (u64, Vec<UnreachableSeed>),
     #[serde(default)]
     distributions: Distributions,
+    /// How often something was noticed while pages were judged, and what at first; at most [`WARNINGS`].
+    #[serde(default)]
+    alarms: (u64, Vec<Warning>),
 }
 
 /// The judged pages of a run, counted.
@@ -123,6 +126,18 @@ impl Builder {
         self.unasked = (count, seeds);
     }
 
+    /// Notes what was noticed while pages were judged.
+    pub(crate) fn note_alarm(&mut self, alarm: Warning) {
+        let (count, first) = &mut self.alarms;
+        *count += 1;
+        first.extend((first.len() < WARNINGS).then_some(alarm));
+    }
+
+    /// How often something was noticed while pages were judged, and what at first.
+    pub(crate) fn alarms(&self) -> (u64, &[Warning]) {
+        (self.alarms.0, &self.alarms.1)
+    }
+
     /// Counts the pages and URLs of the state, and adds them to the report of a run. `keeps`: whether duplicates are stored, according to the current policy: of the same site, of other sites.
     ///
     /// # Errors
@@ -177,7 +192,7 @@ impl Builder {
             changed: changed(state)?,
             similarities: found.similarities,
             distributions: self.distributions.clone(),
-            series: state.series()?,
+            series: state.series(POINTS)?,
             broken,
             hosts,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -218,7 +233,11 @@ impl Builder {
         if pages > 0 {
             warnings.push(Warning::Scripts { pages, example: state.name_of(first)? });
         }
+        // The others are counted to the end.
+        let dropped = self.alarms.1.iter().filter(|alarm| matches!(alarm, Warning::Dropped { .. }));
+        warnings.extend(dropped.cloned());
         warnings.extend(hosts.iter().filter_map(Warning::of_host));
+        warnings.extend(Warning::of_sites(hosts));
         let mut largest: Vec<_> = groups.iter().map(|it| (it.count, it.document)).collect();
         largest.sort_by_key(|&(count, document)| (Reverse(count), document));
         for (count, document) in largest.into_iter().take(WARNINGS) {
@@ -259,7 +278,7 @@ impl Pages {
             self.needs_scripts = (pages + 1, if pages == 0 { judgement.id } else { first });
         }
         let (url, kept) = (Url::parse(url).ok(), of.and_then(|of| Url::parse(of).ok()));
-        let host = self.hosts.entry(name(url.as_ref())).or_default();
+        let host = self.hosts.entry(host_name(url.as_ref())).or_default();
         host.fetched += 1;
         let Some(found) = judgement.verdict.matched() else {
             self.counts.unique += 1;
@@ -279,7 +298,7 @@ impl Pages {
         }
         let same_site = site(url.as_ref()) == site(kept.as_ref());
         *(if same_site { &mut host.same_site } else { &mut host.cross_site }) += 1;
-        host.other_host += u64::from(name(url.as_ref()) != name(kept.as_ref()));
+        host.other_host += u64::from(host_name(url.as_ref()) != host_name(kept.as_ref()));
         if !stored {
             self.unstored[usize::from(!same_site)] += 1;
             self.characters += u64::from(judgement.facts.chars);
@@ -319,7 +338,7 @@ impl Pages {
             let fetched = matches!(reason, Reason::Noindex | Reason::ContentType);
             self.counts.fetched += u64::from(fetched);
             if fetched || is_failure(reason) {
-                let host = name(Url::parse(row.url.as_str()).ok().as_ref());
+                let host = host_name(Url::parse(row.url.as_str()).ok().as_ref());
                 let host = self.hosts.entry(host).or_default();
                 host.fetched += u64::from(fetched);
                 host.failed += u64::from(is_failure(reason));
@@ -391,7 +410,7 @@ fn example(state: &State, reason: Reason) -> Result<Option<UrlRow>, StateError> 
 }
 
 /// A host's name, with the port unless it is the scheme's default.
-fn name(url: Option<&Url>) -> String {
+pub(crate) fn host_name(url: Option<&Url>) -> String {
     let Some((url, host)) = url.and_then(|url| Some((url, url.host_str()?))) else {
         return String::new();
     };

@@ -61,7 +61,7 @@ impl BarChart {
             (label, vec![("unique", height(unique)), ("near", height(near + unique))])
         };
         let bars = if most == 0 { Vec::new() } else { stacked(parts.iter().map(bar).collect()) };
-        let caption = "<span class=\"dot unique\"></span> unique <span class=\"dot near\"></span> near: pages by similarity";
+        let caption = "<span class=\"dot unique\"></span> unique <span class=\"dot near\"></span> near: pages by similarity; the line is the threshold";
         Self {
             bars,
             line: threshold.map(|threshold| threshold * WIDTH),

@@ -30,7 +30,7 @@ use crate::{
 pub(crate) use crate::page::counted;
 pub(crate) use broken::Broken;
 pub use broken::{BROKEN, BrokenLink};
-pub(crate) use builder::{Builder, Pages};
+pub(crate) use builder::{Builder, Pages, host_name};
 pub(crate) use difference::Differences;
 pub use difference::{DIFFERENCES, Piece};
 pub use distribution::{Distributions, Similarities};
@@ -38,8 +38,8 @@ pub(crate) use render::audited;
 pub(crate) use render::minute;
 pub(crate) use series::Series;
 pub use series::{POINTS, Point};
-pub(crate) use warning::SEEDS;
-pub use warning::{MovedSeed, UnreachableSeed, Warning};
+pub(crate) use warning::{MANY_DUPLICATES, SEEDS, is_mirror};
+pub use warning::{MovedSeed, Unfetched, UnreachableSeed, Warning};
 
 /// The report for programs.
 pub const JSON: &str = "report.json";
@@ -164,33 +164,6 @@ pub struct DeferredUrls {
     /// How many more are estimated to have a text that is new as a whole, but has only passages of known pages, as teasers in another order.
     #[serde(default)]
     pub rearranged: f64,
-}
-
-impl DeferredUrls {
-    /// As many times more, of which these are a sample.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_precision_loss,
-        clippy::cast_sign_loss,
-        reason = "an estimate"
-    )]
-    pub(crate) fn times(self, more: f64) -> Self {
-        Self {
-            urls: (self.urls as f64 * more).round() as u64,
-            new: self.new * more,
-            new_at_most: self.new_at_most * more,
-            rearranged: self.rearranged * more,
-            ..self
-        }
-    }
-
-    /// Adds other URLs.
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.urls += other.urls;
-        self.new += other.new;
-        self.new_at_most += other.new_at_most;
-        self.rearranged += other.rearranged;
-    }
 }
 
 /// Why a run ended.

@@ -30,11 +30,13 @@ const SUMMARY_WARNINGS: usize = 5;
 const SUMMARY_HOSTS: usize = 10;
 /// Hosts in the page; `report.json` has all.
 const PAGE_HOSTS: usize = 200;
+/// Groups in the page that are elements at once: with a script, the others stay text until they are needed.
+const PAGE_CLUSTERS: usize = 500;
 /// Thresholds that the page compares with that of the run.
 const THRESHOLDS: [f64; 6] = [0.5, 0.6, 0.7, 0.8, 0.9, 0.96];
 /// The script of the page. Only a script with this hash may run in it.
 const SCRIPT: &str = include_str!("report.js");
-const SCRIPT_HASH: &str = "sha256-rZRWiWiRvo6KuFB5F2vVpUYNdCEiB+oeuynnePUTWpQ=";
+const SCRIPT_HASH: &str = "sha256-jMymea2bVTk8K27/KJGl43B+xFdlmdrmERrbgGF3spY=";
 /// Characters of a title or URL in the page.
 const PAGE_CHARS: usize = 300;
 

@@ -4,31 +4,60 @@
   const find = id => document.getElementById(id);
   const list = find("clusters"), controls = document.querySelector(".controls");
   if (list && controls) {
-    const groups = [...list.children].map((element, place) => ({
-      element, place, count: +element.dataset.count, least: element.dataset.least, text: "",
-    }));
+    // A browser takes long for elements, and shows few: those that are not needed yet stay text.
+    const page = 500, mark = "<details class=\"card cluster\"", rest = find("rest");
+    const later = rest ? rest.textContent.split(mark).slice(1).map(html => mark + html) : [];
+    if (rest) rest.remove();
+    const template = document.createElement("template");
+    const made = group => {
+      if (!group.element) {
+        template.innerHTML = group.html;
+        group.element = template.content.firstElementChild;
+      }
+      return group.element;
+    };
+    const attribute = (html, name) => html.match(name + "=\"([^\"]*)\"")[1];
+    const groups = [...list.children, ...later].map((it, place) => {
+      const isText = typeof it === "string", element = isText ? null : it;
+      const [count, least] = ["data-count", "data-least"].map(name => isText ? attribute(it, name) : it.getAttribute(name));
+      return { element, html: it, place, count: +count, least, text: "" };
+    });
+    const textOf = group => {
+      if (group.element) return group.element.textContent;
+      template.innerHTML = group.html;
+      return template.content.textContent;
+    };
+    let limit = page, found = groups;
+    const draw = () => {
+      list.replaceChildren(...found.slice(0, limit).map(made));
+      const shown = Math.min(limit, found.length);
+      find("shown").value = shown === groups.length ? ""
+        : (shown < found.length ? "the first " + shown + " of " : "") + found.length + " groups" + (found.length < groups.length ? " of " + groups.length : "");
+    };
     const show = () => {
       const words = find("words").value.toLowerCase().split(/\s+/).filter(Boolean);
       const kind = find("kind").value, least = +find("least").value, most = +find("most").value;
-      let shown = 0;
-      for (const group of groups) {
-        if (words.length && !group.text) group.text = group.element.textContent.toLowerCase();
+      const isFound = group => {
+        if (words.length && !group.text) group.text = textOf(group).toLowerCase();
         const isKind = !kind || (kind === "near") === (group.least !== "");
         const isNear = most >= 1 || (group.least !== "" && +group.least <= most);
-        const isShown = isKind && isNear && group.count >= least && words.every(word => group.text.includes(word));
-        group.element.hidden = !isShown;
-        shown += isShown;
-      }
-      find("shown").value = shown === groups.length ? "" : shown + " of " + groups.length + " groups";
-    };
-    const sort = () => {
+        return isKind && isNear && group.count >= least && words.every(word => group.text.includes(word));
+      };
       const isLarge = find("order").value === "large";
-      groups.sort((a, b) => (isLarge ? b.count - a.count : 0) || a.place - b.place);
-      list.append(...groups.map(group => group.element));
+      found = groups.filter(isFound).sort((a, b) => (isLarge ? b.count - a.count : 0) || a.place - b.place);
+      limit = page;
+      list.scrollTop = 0;
+      draw();
+    };
+    const more = to => {
+      if (limit >= found.length) return;
+      limit = to;
+      draw();
     };
     controls.hidden = false;
     controls.addEventListener("input", show);
-    find("order").addEventListener("change", sort);
+    list.addEventListener("scroll", () => list.scrollTop + 2 * list.clientHeight > list.scrollHeight && more(limit + page));
+    addEventListener("beforeprint", () => more(groups.length));
     show();
   }
   const value = row => text => row.cells[text].textContent.trim();

@@ -58,7 +58,7 @@ impl Series {
     /// # Errors
     /// If SQLite fails or a row makes no sense.
     pub(crate) fn load(state: &State) -> Result<Self, StateError> {
-        let points: Vec<Point> = state.series()?;
+        let points: Vec<Point> = state.series(POINTS)?;
         let cpu_before = points.last().map_or(0.0, |point| point.cpu);
         Ok(Self { points, every: state.json(EVERY)?.unwrap_or(1.0), cpu_before })
     }
@@ -109,7 +109,7 @@ mod tests {
                     .unwrap();
             }
         }
-        let points: Vec<Point> = state.series().unwrap();
+        let points: Vec<Point> = state.series(usize::MAX).unwrap();
         assert!((POINTS / 2..=POINTS).contains(&points.len()), "{}", points.len());
         assert!(points[0].at < 0.5 && points.last().unwrap().at > 9_900.0);
         let gaps = points.windows(2).map(|pair| pair[1].at - pair[0].at);

@@ -240,7 +240,8 @@ fn a_mirror_and_a_page_with_many_duplicates_are_reported() {
 #[test]
 fn nineteen_pages_or_half_of_them_or_a_hundred_duplicates_give_no_warning() {
     let mut run = Counted::new();
-    for n in 0..19 {
+    run.add(&unique("http://small.test/own"), "");
+    for n in 0..18 {
         run.add(&near(&format!("http://small.test/{n}"), &format!("http://a.test/{n}")), "");
     }
     for n in 0..20 {
@@ -251,6 +252,24 @@ fn nineteen_pages_or_half_of_them_or_a_hundred_duplicates_give_no_warning() {
         run.add(&near(&format!("http://one.test/{n}"), "http://one.test/"), "");
     }
     assert_eq!(run.finish(facts()).warnings, []);
+}
+
+#[test]
+fn sites_without_a_page_of_their_own_are_reported() {
+    let mut run = Counted::new();
+    for (page, of) in [
+        ("http://lost.test/1", "http://a.test/1"),
+        ("http://www.lost.test/2", "http://a.test/2"),
+        ("http://also.test/", "http://a.test/"),
+        // Another host of the same site has the page.
+        ("http://www.a.test/3", "http://a.test/3"),
+    ] {
+        run.add(&near(page, of), "");
+    }
+    let warnings = run.finish(facts()).warnings;
+    let site = "lost.test".to_owned();
+    assert_eq!(warnings, [Warning::Unrepresented { sites: 2, site, pages: 2 }]);
+    assert!(warnings[0].to_string().starts_with("2 sites without a page of their own"));
 }
 
 #[test]
@@ -269,6 +288,10 @@ fn of_many_clusters_the_largest_are_shown_with_their_members() {
     assert!(report.clusters.iter().all(|cluster| cluster.members.len() == 1));
     let html = report.html();
     assert!(html.len() < 10_000_000, "{}", html.len());
+    // To see it in a browser: python/tests/test_pages.py times how long it takes to open.
+    if let Some(path) = std::env::var_os("PAGESIEVE_KEEP_REPORT") {
+        std::fs::write(path, html).unwrap();
+    }
 }
 
 #[test]

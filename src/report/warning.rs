@@ -1,24 +1,22 @@
 //! Finds what needs attention in a run, and says what to do about it.
 
-use std::{cmp::Reverse, fmt};
+use std::{cmp::Reverse, collections::HashMap, fmt};
 
+use askama::{PrimitiveType, Template};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     index::Audit,
-    page::thousands,
-    report::{
-        Counts, DeferredUrls, End, Host, Learnt, counted,
-        render::{minute, shown},
-    },
+    page::{site_of, thousands},
+    report::{Counts, DeferredUrls, End, Host, Learnt, counted, render::shown},
     state::{Reason, SkipCause, StateError, UrlRow},
 };
 
 /// A host with fewer judged pages is not reported as a mirror.
 const MIRROR_PAGES: u64 = 20;
 /// A unique page with more duplicates than this is reported: it may be an error page.
-const MANY_DUPLICATES: u64 = 100;
+pub(crate) const MANY_DUPLICATES: u64 = 100;
 
 /// A sign that pages were lost or wasted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,28 +94,9 @@ pub enum Warning {
         checked: u64,
     },
     /// URLs are deferred by what was learnt.
-    Deferred {
-        /// Their number.
-        urls: u64,
-        /// How many of them are estimated to have a new text.
-        new: u64,
-        /// At most this many, 95 % sure.
-        new_at_most: u64,
-        /// How many more are estimated to have known passages in another order.
-        #[serde(default)]
-        rearranged: u64,
-    },
+    Deferred(Unfetched),
     /// The budget is spent, and URLs are still queued.
-    Queued {
-        /// Their number.
-        urls: u64,
-        /// How many of them are estimated to have a new text.
-        new: u64,
-        /// At most this many, 95 % sure.
-        new_at_most: u64,
-        /// How many more are estimated to have known passages in another order.
-        rearranged: u64,
-    },
+    Queued(Unfetched),
     /// Pages show hardly anything until their scripts run.
     Scripts {
         /// Their number.
@@ -142,12 +121,53 @@ pub enum Warning {
         /// How many pages repeat it.
         duplicates: u64,
     },
+    /// While the run went on, most pages of a host began to repeat other pages.
+    Dropped {
+        /// The host.
+        host: String,
+        /// The page with which it was noticed.
+        url: String,
+        /// How many of the last pages of the host until then are considered.
+        pages: u64,
+        /// How many of these repeat others; of those before, fewer than half did.
+        duplicates: u64,
+    },
+    /// All pages of sites repeat pages of other sites.
+    Unrepresented {
+        /// How many sites these are.
+        sites: u64,
+        /// The one with the most pages.
+        site: String,
+        /// How many pages it has.
+        pages: u64,
+    },
+}
+
+/// URLs that were not fetched, and what is expected of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unfetched {
+    /// Their number.
+    pub urls: u64,
+    /// How many of them are estimated to have a new text.
+    pub new: u64,
+    /// At most this many, 95 % sure.
+    pub new_at_most: u64,
+    /// How many more are estimated to have known passages in another order.
+    #[serde(default)]
+    pub rearranged: u64,
+}
+
+/// Whether a host with this many pages, of which so many repeat other hosts, is reported as a mirror.
+pub(crate) fn is_mirror(pages: u64, of_other_hosts: u64) -> bool {
+    pages >= MIRROR_PAGES && 2 * of_other_hosts > pages
 }
 
 /// A report names at most this many unreachable seeds.
 pub(crate) const SEEDS: usize = 50;
 /// Seeds that the text of a warning names.
 const NAMED_SEEDS: usize = 5;
+/// Characters of a URL or an error in the text of a warning.
+const SHOWN: usize = 500;
 
 /// A seed that could not be reached.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -171,6 +191,18 @@ pub struct MovedSeed {
 }
 
 impl Warning {
+    /// The part of the page with its evidence, if it has one.
+    pub(super) fn evidence(&self) -> Option<&'static str> {
+        match self {
+            Self::ManyDuplicates { .. } => Some("duplicates"),
+            Self::Mirror { .. } | Self::Dropped { .. } | Self::Unrepresented { .. } => {
+                Some("hosts")
+            }
+            Self::Deferred(_) | Self::Queued(_) => Some("learnt"),
+            _ => None,
+        }
+    }
+
     /// Whether it comes before everything else.
     pub(super) fn is_first(&self) -> bool {
         match self {
@@ -252,24 +284,38 @@ impl Warning {
 
     /// Warns of URLs that are deferred by what was learnt.
     pub(super) fn of_deferred(learnt: &Learnt) -> Option<Self> {
-        let (urls, [new, new_at_most, rearranged]) = summed(&learnt.deferred);
-        (urls > 0).then_some(Self::Deferred { urls, new, new_at_most, rearranged })
+        let all = Unfetched::of(&learnt.deferred);
+        (all.urls > 0).then_some(Self::Deferred(all))
     }
 
     /// Warns of URLs that are queued when the budget is spent.
     pub(super) fn of_queued(end: End, learnt: &Learnt) -> Option<Self> {
-        let (urls, [new, new_at_most, rearranged]) = summed(&learnt.queued);
-        let queued = Self::Queued { urls, new, new_at_most, rearranged };
-        (end == End::Budget && urls > 0).then_some(queued)
+        let all = Unfetched::of(&learnt.queued);
+        (end == End::Budget && all.urls > 0).then_some(Self::Queued(all))
     }
 
     pub(super) fn of_host(host: &Host) -> Option<Self> {
         let pages = host.judged();
-        (pages >= MIRROR_PAGES && 2 * host.other_host > pages).then(|| Self::Mirror {
+        is_mirror(pages, host.other_host).then(|| Self::Mirror {
             host: host.host.clone(),
             pages,
             duplicates: host.other_host,
         })
+    }
+
+    /// Warns of sites without a page of their own, unless they are reported as mirrors.
+    pub(super) fn of_sites(hosts: &[Host]) -> Option<Self> {
+        let mut sites = HashMap::<_, (u64, bool)>::new();
+        for host in hosts.iter().filter(|host| Self::of_host(host).is_none()) {
+            let name = host.host.rsplit_once(':').map_or(&*host.host, |(name, _)| name);
+            let (pages, is_kept) = sites.entry(site_of(name)).or_default();
+            *pages += host.cross_site;
+            *is_kept |= host.unique + host.same_site > 0;
+        }
+        sites.retain(|_, (pages, is_kept)| *pages > 0 && !*is_kept);
+        let (site, (pages, _)) = sites.iter().max_by_key(|(site, it)| (it.0, Reverse(*site)))?;
+        let (site, pages) = ((*site).to_owned(), *pages);
+        Some(Self::Unrepresented { sites: sites.len() as u64, site, pages })
     }
 
     /// Warns of a page with this many duplicates. `url` finds its URL.
@@ -283,201 +329,83 @@ impl Warning {
     }
 }
 
+/// The text of a warning.
+#[derive(Template)]
+#[template(path = "warning.txt", config = "src/report/askama.toml", escape = "none")]
+struct Text<'a> {
+    warning: &'a Warning,
+}
+
+impl Text<'_> {
+    fn grouped(number: impl PrimitiveType<Value = u64>) -> String {
+        thousands(number.get())
+    }
+
+    fn counted(number: impl PrimitiveType<Value = u64>, thing: &str) -> String {
+        counted(number.get(), thing)
+    }
+
+    fn are(number: impl PrimitiveType<Value = u64>, thing: &str) -> String {
+        let (number, one) = (number.get(), number.get() == 1);
+        format!("{} {}", counted(number, thing), if one { "is" } else { "are" })
+    }
+
+    fn shown(text: &str) -> String {
+        shown(text, SHOWN)
+    }
+
+    fn next(reason: Reason) -> &'static str {
+        next_step(reason, None)
+    }
+
+    fn named(count: impl PrimitiveType<Value = u64>, seeds: &[UnreachableSeed]) -> String {
+        named(count.get(), seeds, |why| shown(why, SHOWN))
+    }
+
+    fn next_for(seeds: &[UnreachableSeed]) -> &'static str {
+        if !seeds.is_empty() && seeds.iter().all(|seed| seed.server_error) {
+            "The server answers with an error that may pass: run the same command later."
+        } else {
+            Self::next(Reason::Failure)
+        }
+    }
+
+    /// Those that were asked and gave no answer come first.
+    fn unasked(count: impl PrimitiveType<Value = u64>, seeds: &[UnreachableSeed]) -> String {
+        let mut seeds = seeds.to_vec();
+        seeds.sort_by_key(|seed| seed.why.is_empty());
+        named(count.get(), &seeds, |why| match why {
+            "" => "not asked".to_owned(),
+            why => format!("not reached so far: {}", shown(why, SHOWN)),
+        })
+    }
+}
+
 /// What was found, and what to do next.
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Open { urls, hosts } => open(f, *urls, *hosts),
-            Self::Unreachable { count, seeds } => unreachable(f, *count, seeds),
-            Self::Unasked { count, seeds } => unasked(f, *count, seeds),
-            Self::Moved { count, seeds } => moved(f, *count, seeds),
-            Self::Nothing { reason: None, .. } => f.write_str(NO_SEED),
-            Self::Nothing { reason: Some(reason), skipped, known, example, detail, cause } => {
-                write!(
-                    f,
-                    "No page was judged. {} of {} known URLs were skipped as {reason}, such as {}{}. {}",
-                    thousands(*skipped),
-                    thousands(*known),
-                    shown(example, 500),
-                    detail
-                        .as_deref()
-                        .map_or_else(String::new, |detail| format!(" ({})", shown(detail, 300))),
-                    next_step(*reason, *cause),
-                )
-            }
-            Self::Retry { urls, example, status, due } => retry(f, *urls, example, *status, *due),
-            Self::NotKept { duplicates, key } => write!(
-                f,
-                "{} found before {key} = \"keep\" was set: their pages are not stored. To store them, start over with --fresh.",
-                counted(*duplicates, "duplicate"),
-            ),
-            Self::Missed { missed, checked } => write!(
-                f,
-                "The index missed {} in {}. This is a bug, and duplicates may have been stored. Please report it together with the \
-                 layout of the index.",
-                counted(*missed, "document"),
-                counted(*checked, "look-up"),
-            ),
-            Self::Deferred { urls, new, new_at_most, rearranged } => {
-                deferred(f, *urls, [*new, *new_at_most, *rearranged])
-            }
-            Self::Queued { urls, new, new_at_most, rearranged } => {
-                queued(f, *urls, [*new, *new_at_most, *rearranged])
-            }
-            Self::Scripts { pages, example } => scripts(f, *pages, example),
-            Self::Mirror { host, pages, duplicates } => mirror(f, host, *pages, *duplicates),
-            Self::ManyDuplicates { url, duplicates } => write!(
-                f,
-                "{} pages repeat one page. If it is an error, login or empty page, exclude the addresses that serve it. If \
-                 the pages differ in content, set a smaller dedup.radius or a larger dedup.min_features. The page: {}",
-                thousands(*duplicates),
-                shown(url, 2000),
-            ),
+        Text { warning: self }.render_into(f).map_err(|_| fmt::Error)
+    }
+}
+
+impl Unfetched {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an estimate")]
+    fn of(groups: &[DeferredUrls]) -> Self {
+        let sum = |of: fn(&DeferredUrls) -> f64| groups.iter().map(of).sum::<f64>();
+        Self {
+            urls: groups.iter().map(|it| it.urls).sum(),
+            new: sum(|it| it.new).round() as u64,
+            new_at_most: sum(|it| it.new_at_most).ceil() as u64,
+            rearranged: sum(|it| it.rearranged).round() as u64,
         }
     }
-}
-
-/// How many URLs these are, and how many of them are estimated to have a new text, at most, and rearranged.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an estimate")]
-fn summed(groups: &[DeferredUrls]) -> (u64, [u64; 3]) {
-    let sum = |of: fn(&DeferredUrls) -> f64| groups.iter().map(of).sum::<f64>();
-    let estimates = [
-        sum(|it| it.new).round() as u64,
-        sum(|it| it.new_at_most).ceil() as u64,
-        sum(|it| it.rearranged).round() as u64,
-    ];
-    (groups.iter().map(|it| it.urls).sum(), estimates)
-}
-
-/// Says that pages need scripts.
-fn scripts(f: &mut fmt::Formatter<'_>, pages: u64, example: &str) -> fmt::Result {
-    write!(
-        f,
-        "{} without text of their own until scripts run, such as {}. pagesieve runs no JavaScript, so their texts and links are \
-                 missing. Look for a sitemap, a feed or a version without scripts, and name it in [[seeds]].",
-        counted(pages, "page"),
-        shown(example, 500),
-    )
-}
-
-/// Says that a host repeats others.
-fn mirror(f: &mut fmt::Formatter<'_>, host: &str, pages: u64, duplicates: u64) -> fmt::Result {
-    write!(
-        f,
-        "{} of {} pages of {} repeat pages of other hosts. If it is a mirror, exclude it from the seeds. If \
-                 you want its pages, set dedup.cross_site.store = \"keep\" (dedup.same_site for hosts of one domain).",
-        thousands(duplicates),
-        thousands(pages),
-        shown(host, 200),
-    )
-}
-
-/// Says that there was nothing to fetch.
-const NO_SEED: &str = "There was nothing to fetch: no seed names a URL. Check [[seeds]] in the configuration and the seed files.";
-
-/// Says what is deferred by what was learnt.
-fn deferred(f: &mut fmt::Formatter<'_>, urls: u64, estimates: [u64; 3]) -> fmt::Result {
-    write!(f, "Deferred by what was learnt: {}. ", counted(urls, "URL"))?;
-    expected(f, estimates)?;
-    f.write_str(next_step(Reason::Rule, None))
-}
-
-/// Says what is queued when the budget is spent.
-fn queued(f: &mut fmt::Formatter<'_>, urls: u64, estimates: [u64; 3]) -> fmt::Result {
-    let are = if urls == 1 { "is" } else { "are" };
-    write!(f, "The budget is spent, and {} {are} still queued. ", counted(urls, "URL"))?;
-    expected(f, estimates)?;
-    f.write_str(next_step(Reason::Budget, None))
-}
-
-/// Says how many of some URLs are expected to have a new text.
-fn expected(f: &mut fmt::Formatter<'_>, [new, new_at_most, rearranged]: [u64; 3]) -> fmt::Result {
-    let (new, most) = (thousands(new), thousands(new_at_most));
-    write!(f, "About {new} of them have a new text, at most {most} (95 % confidence). ")?;
-    if rearranged > 0 {
-        let more = thousands(rearranged);
-        write!(f, "About {more} more have passages of known pages in another arrangement. ")?;
-    }
-    Ok(())
-}
-
-/// Says that something failed that may pass.
-fn retry(
-    f: &mut fmt::Formatter<'_>,
-    urls: u64,
-    example: &str,
-    status: Option<u16>,
-    due: Timestamp,
-) -> fmt::Result {
-    write!(
-        f,
-        "{} failed for a reason that may pass, such as {}{}. Run the same command after {} to fetch what has failed six hours before.",
-        counted(urls, "URL"),
-        shown(example, 500),
-        status.map_or_else(String::new, |status| format!(" (status {status})")),
-        minute(due),
-    )
-}
-
-/// Says what is left, and what to do.
-fn open(f: &mut fmt::Formatter<'_>, urls: u64, hosts: u64) -> fmt::Result {
-    let left = if urls == 1 { "is" } else { "are" };
-    let left = format!("{} {left} still queued", counted(urls, "URL"));
-    let hosts = match hosts {
-        0 => ", and no host answers any more".to_owned(),
-        hosts => format!(
-            ", some of them at hosts that do not answer any more ({} suspended)",
-            thousands(hosts)
-        ),
-    };
-    write!(f, "The run is not done: {left}{hosts}. {}", next_step(Reason::Pending, None))
-}
-
-/// Names seeds that could not be reached.
-fn unreachable(f: &mut fmt::Formatter<'_>, count: u64, seeds: &[UnreachableSeed]) -> fmt::Result {
-    let named = named(count, seeds, |why| shown(why, 500));
-    let next = if !seeds.is_empty() && seeds.iter().all(|seed| seed.server_error) {
-        "The server answers with an error that may pass: run the same command later."
-    } else {
-        next_step(Reason::Failure, None)
-    };
-    write!(f, "{} could not be reached: {named}. {next}", counted(count, "seed"))
-}
-
-/// Names seeds that have moved.
-fn moved(f: &mut fmt::Formatter<'_>, count: u64, seeds: &[MovedSeed]) -> fmt::Result {
-    let named = seeds.iter().take(NAMED_SEEDS);
-    let named = named.map(|it| format!("{} to {}", shown(&it.url, 500), shown(&it.to, 500)));
-    write!(
-        f,
-        "{} redirected within the same place, and the scope was taken along: {}. Name the new URLs in [[seeds]].",
-        counted(count, "seed"),
-        named.collect::<Vec<_>>().join("; "),
-    )
-}
-
-/// Names seeds that were not fetched because a budget was spent: first those that were asked and gave no answer.
-fn unasked(f: &mut fmt::Formatter<'_>, count: u64, seeds: &[UnreachableSeed]) -> fmt::Result {
-    let mut seeds = seeds.to_vec();
-    seeds.sort_by_key(|seed| seed.why.is_empty());
-    let named = named(count, &seeds, |why| match why {
-        "" => "not asked".to_owned(),
-        why => format!("not reached so far: {}", shown(why, 500)),
-    });
-    let were = if count == 1 { "was" } else { "were" };
-    let next = next_step(Reason::Budget, None);
-    write!(
-        f,
-        "{} {were} not fetched, because the budget was spent before: {named}. {next}",
-        counted(count, "seed")
-    )
 }
 
 /// The first seeds, with what is known of each, and how many more there are.
 fn named(count: u64, seeds: &[UnreachableSeed], about: impl Fn(&str) -> String) -> String {
     let named = seeds.iter().take(NAMED_SEEDS);
     let mut all: Vec<String> = named
-        .map(|UnreachableSeed { url, why, .. }| format!("{} ({})", shown(url, 2000), about(why)))
+        .map(|UnreachableSeed { url, why, .. }| format!("{} ({})", shown(url, SHOWN), about(why)))
         .collect();
     let more = count.saturating_sub(NAMED_SEEDS as u64);
     all.extend((more > 0).then(|| format!("and {}", counted(more, "more seed"))));

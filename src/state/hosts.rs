@@ -37,6 +37,8 @@ pub(crate) enum SuspendCause {
     Unanswered(u32),
     /// It had answered, and then this many requests in a row got no response.
     Stopped(u32),
+    /// It began to lose its pages.
+    Alarm,
 }
 
 impl SuspendCause {
@@ -47,6 +49,7 @@ impl SuspendCause {
             2 => Some(Self::RetryAfter(Duration::from_millis(requested))),
             3 => u32::try_from(requested).ok().map(Self::Unanswered),
             4 => u32::try_from(requested).ok().map(Self::Stopped),
+            5 => Some(Self::Alarm),
             _ => None,
         }
     }
@@ -59,6 +62,7 @@ impl SuspendCause {
             Self::RetryAfter(requested) => (2, millis(requested)),
             Self::Unanswered(times) => (3, times.into()),
             Self::Stopped(times) => (4, times.into()),
+            Self::Alarm => (5, 0),
         }
     }
 }
@@ -80,6 +84,9 @@ impl fmt::Display for SuspendCause {
                     f,
                     "it asks for a pause of {seconds} s, more than politeness.max_retry_after"
                 )
+            }
+            Self::Alarm => {
+                f.write_str("it began to lose its pages, and politeness.pause_on_alarm is set")
             }
             Self::Stopped(1) => write!(f, "it had answered, but its last request got no response"),
             Self::Unanswered(times) => write!(f, "it did not answer ({times} requests in a row)"),
@@ -109,7 +116,7 @@ impl fmt::Display for SuspendedRow {
         let until = jiff::Timestamp::from_millisecond(self.until.0).unwrap_or(jiff::Timestamp::MAX);
         let until = until.strftime("%Y-%m-%d %H:%M UTC");
         match self.cause {
-            SuspendCause::Unanswered(_) | SuspendCause::Stopped(_) => {
+            SuspendCause::Unanswered(_) | SuspendCause::Stopped(_) | SuspendCause::Alarm => {
                 write!(f, "{}; asked again by the next start", self.cause)
             }
             _ => write!(f, "{}; asked again by a start after {until}", self.cause),

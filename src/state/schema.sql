@@ -93,7 +93,7 @@ CREATE TABLE hosts (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,          -- name:port
     rank INTEGER NOT NULL,              -- position in the rotation: the lowest is next
-    cause INTEGER,                      -- why it is suspended: 1 Crawl-delay, 2 Retry-After, 3 never a response, 4 none any more
+    cause INTEGER,                      -- why it is suspended: 1 Crawl-delay, 2 Retry-After, 3 never a response, 4 none any more, 5 it loses its pages
     requested INTEGER,                  -- the delay or pause that it requested in milliseconds, or URLs without response
     until INTEGER                       -- before this time nothing is requested from it
 ) STRICT;

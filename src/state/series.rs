@@ -5,16 +5,17 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::{State, StateError};
 
 impl State {
-    /// All points, in order.
+    /// The last points, at most this many, in order.
     ///
     /// # Errors
     /// If SQLite fails or a row makes no sense.
-    pub(crate) fn series<T: DeserializeOwned>(&self) -> Result<Vec<T>, StateError> {
+    pub(crate) fn series<T: DeserializeOwned>(&self, most: usize) -> Result<Vec<T>, StateError> {
         let mut points = Vec::new();
-        let sql = "SELECT point FROM series ORDER BY number";
+        let sql =
+            "SELECT point FROM (SELECT * FROM series ORDER BY number DESC LIMIT ?) ORDER BY number";
         self.each(
             sql,
-            [],
+            [i64::try_from(most).unwrap_or(i64::MAX)],
             |row| row.get::<_, String>(0),
             |point| {
                 let point = serde_json::from_str(&point);

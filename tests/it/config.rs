@@ -132,6 +132,7 @@ fn check_shows_the_whole_configuration() {
     obey_robots = true
     max_crawl_delay = "1m"
     max_retry_after = "10m"
+    pause_on_alarm = false
 
     [fetch]
     timeout = "30s"

@@ -4,7 +4,9 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 use pagesieve::{
     fingerprint::Fingerprint,
-    report::{ChangedPage, DeferredUrls, MovedSeed, Pass, RuleReport, UnreachableSeed, Warning},
+    report::{
+        ChangedPage, DeferredUrls, MovedSeed, Pass, RuleReport, Unfetched, UnreachableSeed, Warning,
+    },
     sink::{ChangeLine, ChangeName},
     state::Reason,
 };
@@ -180,11 +182,13 @@ fn warnings() -> Vec<Value> {
         Warning::Retry { urls: 1, example: name(), status: Some(502), due: jiff::Timestamp::MIN },
         Warning::NotKept { duplicates: 1, key: name() },
         Warning::Missed { missed: 1, checked: 1 },
-        Warning::Deferred { urls: 1, new: 0, new_at_most: 1, rearranged: 0 },
-        Warning::Queued { urls: 1, new: 0, new_at_most: 1, rearranged: 0 },
+        Warning::Deferred(Unfetched { urls: 1, new: 0, new_at_most: 1, rearranged: 0 }),
+        Warning::Queued(Unfetched { urls: 1, new: 0, new_at_most: 1, rearranged: 0 }),
         Warning::Mirror { host: name(), pages: 1, duplicates: 1 },
         Warning::Scripts { pages: 1, example: name() },
         Warning::ManyDuplicates { url: name(), duplicates: 1 },
+        Warning::Dropped { host: name(), url: name(), pages: 64, duplicates: 48 },
+        Warning::Unrepresented { sites: 1, site: name(), pages: 1 },
     ]
     .map(|warning| serde_json::to_value(warning).unwrap())
     .to_vec()

@@ -43,7 +43,7 @@ impl Crawl {
             .arg(out)
             .env_remove("PAGESIEVE_TOKEN")
             .envs(token.map(|token| ("PAGESIEVE_TOKEN", token)))
-            .stdout(Stdio::null())
+            .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
@@ -83,8 +83,116 @@ impl Crawl {
         }
     }
 
-    fn end(mut self) -> ExitStatus {
-        self.child.wait().unwrap()
+    fn end(self) -> ExitStatus {
+        self.child.wait_with_output().unwrap().status
+    }
+
+    /// What a crawl prints that is stopped while it is paused.
+    #[cfg(unix)]
+    fn summary(self) -> String {
+        let pid = self.child.id().to_string();
+        Command::new("kill").args(["-TERM", &pid]).status().unwrap();
+        String::from_utf8(self.child.wait_with_output().unwrap().stdout).unwrap()
+    }
+}
+
+/// The number after a text, with its commas removed.
+fn number_after(text: &str, before: &str) -> u64 {
+    let (_, rest) = text.split_once(before).unwrap_or_else(|| panic!("no {before} in {text}"));
+    let digits = rest.trim_start().chars().take_while(|c| c.is_ascii_digit() || *c == ',');
+    digits.filter(char::is_ascii_digit).collect::<String>().parse().unwrap()
+}
+
+/// A site of unique pages, each with an equal and a nearly equal copy and a broken link.
+fn varied() -> Server {
+    let words = |number: u32| (0..200).map(|word| format!("w{number}x{word} ")).collect::<String>();
+    let page = |number: u32, more: &str| {
+        let links = ["", "equal-", "near-", "missing-"]
+            .map(|kind| format!("<a href=/{kind}{}>x</a>", number + 1));
+        Reply::html(format!(
+            "<title>{number}</title><p>{}{more}</p>{}",
+            words(number),
+            links.concat()
+        ))
+    };
+    let routes = (1..3_000).fold(Routes::new().at("*", "/", page(0, "")), |routes, number| {
+        let at = |kind: &str| format!("/{kind}{number}");
+        routes.at("*", &at(""), page(number, "")).at("*", &at("equal-"), page(number, "")).at(
+            "*",
+            &at("near-"),
+            page(number, "and one more"),
+        )
+    });
+    Server::start(routes)
+}
+
+#[cfg(unix)]
+#[test]
+fn the_terminal_the_report_the_page_and_the_metrics_have_the_same_counts() {
+    let (site, directory) = (varied(), tempfile::tempdir().unwrap());
+    let run = directory.path().join("run");
+    let crawl = Crawl::start(&site, &run, Some("secret"));
+    let bearer = format!("{HERE}Authorization: Bearer secret\r\n");
+    let mut events = crawl.connect("GET /events", &bearer);
+    while Crawl::event(&mut events)["counts"]["near"].as_u64().unwrap() < 3 {}
+    assert!(crawl.send("POST /pause", &bearer).starts_with("HTTP/1.1 204"));
+    let shown = loop {
+        let event = Crawl::event(&mut events);
+        if event["paused"] == true && event["in_flight"] == 0 {
+            break event;
+        }
+    };
+    let metrics = crawl.send("GET /metrics", &bearer);
+    let summary = crawl.summary();
+    let report = |name: &str| std::fs::read_to_string(run.join(name)).unwrap();
+    let (json, html) =
+        (serde_json::from_str::<Value>(&report("report.json")).unwrap(), report("report.html"));
+    let (counts, last) = (&json["counts"], json["series"].as_array().unwrap().last().unwrap());
+    let exact =
+        counts["exact"]["body"].as_u64().unwrap() + counts["exact"]["text"].as_u64().unwrap();
+    let judged = |verdict: &str| format!("pages_judged_total{{verdict=\"{verdict}\"}}");
+    for (name, reported, line, card, metric) in [
+        (
+            "fetched",
+            counts["fetched"].as_u64().unwrap(),
+            "  fetched ",
+            "Fetched",
+            "pages_fetched_total".to_owned(),
+        ),
+        ("unique", counts["unique"].as_u64().unwrap(), "  unique ", "Unique", judged("unique")),
+        ("exact", exact, "  exact duplicates ", "Exact duplicates", judged("exact")),
+        (
+            "near",
+            counts["near"].as_u64().unwrap(),
+            "  near duplicates ",
+            "Near duplicates",
+            judged("near"),
+        ),
+    ] {
+        assert!(reported > 2, "{name}: {counts}");
+        let all = [
+            shown["counts"][name].as_u64().unwrap(),
+            last[name].as_u64().unwrap(),
+            number_after(&summary, line),
+            number_after(&html, &format!("<dt>{card}</dt><dd>")),
+            number_after(&metrics, &format!("\npagesieve_crawl_{metric}")),
+        ];
+        assert_eq!(
+            all, [reported; 5],
+            "{name} on the page, in the series, terminal, report.html and metrics"
+        );
+    }
+    for (name, reason, metric) in
+        [("failed", "status", "urls_failed_total"), ("queued", "pending", "urls_queued")]
+    {
+        let reported = counts["skipped"][reason].as_u64().unwrap();
+        let all = [
+            shown["counts"][name].as_u64().unwrap(),
+            last[name].as_u64().unwrap(),
+            number_after(&summary, &format!("    {reason} ")),
+            number_after(&metrics, &format!("\npagesieve_crawl_{metric}")),
+        ];
+        assert_eq!(all, [reported; 4], "{name} on the page, in the series, terminal and metrics");
     }
 }
 

@@ -403,7 +403,7 @@ impl Engine {
         }
         #[allow(clippy::cast_precision_loss, reason = "an estimate")]
         let each = count as f64 / sample.len() as f64;
-        Ok(by_number(groups).into_iter().map(|group| group.times(each)).collect())
+        Ok(by_number(groups).into_iter().map(|group| times(group, each)).collect())
     }
 
     /// What a deferred or queued URL is expected to have.
@@ -471,7 +471,30 @@ type Groups = BTreeMap<(String, Reason, String), DeferredUrls>;
 fn add(groups: &mut Groups, urls: DeferredUrls) {
     match groups.entry((urls.pattern.clone(), urls.by, urls.why.clone())) {
         Entry::Vacant(place) => _ = place.insert(urls),
-        Entry::Occupied(mut group) => group.get_mut().add(&urls),
+        Entry::Occupied(mut group) => {
+            let group = group.get_mut();
+            group.urls += urls.urls;
+            group.new += urls.new;
+            group.new_at_most += urls.new_at_most;
+            group.rearranged += urls.rearranged;
+        }
+    }
+}
+
+/// As many times more, of which these are a sample.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "an estimate"
+)]
+fn times(group: DeferredUrls, more: f64) -> DeferredUrls {
+    DeferredUrls {
+        urls: (group.urls as f64 * more).round() as u64,
+        new: group.new * more,
+        new_at_most: group.new_at_most * more,
+        rearranged: group.rearranged * more,
+        ..group
     }
 }
 

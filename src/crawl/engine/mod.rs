@@ -12,6 +12,7 @@
 //! output files. These are synced before, and cut to these lengths when the run continues. So nothing is lost or doubled, whenever the
 //! process ends. The run ends when the schedule has nothing left, or nothing that is waited for, and nothing runs.
 
+mod alarm;
 mod in_flight;
 mod learn;
 mod record;
@@ -38,6 +39,7 @@ use tokio::{
     time::{self, sleep_until},
 };
 
+use self::alarm::Alarms;
 use super::{
     against::Others,
     cluster::{Cluster, member_report},
@@ -112,6 +114,7 @@ pub(super) struct Engine {
     worked: f64,
     /// Counts for the report.
     builder: Builder,
+    alarms: Alarms,
     series: Series,
     /// Whether it is recorded how this start judges.
     has_judged: bool,
@@ -394,7 +397,9 @@ impl Engine {
             SuspendCause::CrawlDelay(_) => VALID,
             SuspendCause::RetryAfter(pause) => pause,
             // Every start asks it again.
-            SuspendCause::Unanswered(_) | SuspendCause::Stopped(_) => Duration::ZERO,
+            SuspendCause::Unanswered(_) | SuspendCause::Stopped(_) | SuspendCause::Alarm => {
+                Duration::ZERO
+            }
         };
         tracing::warn!(host = self.state().host_by_id(host)?.name, %cause, "host suspended");
         self.schedule.remove(host);
@@ -434,6 +439,7 @@ impl Engine {
             } else {
                 None
             },
+            alarms: self.builder.alarms().0,
             restored: None,
         };
         progress.send_if_modified(|known| {

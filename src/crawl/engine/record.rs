@@ -9,7 +9,13 @@ use std::{
     time::Duration,
 };
 
-use super::{Engine, now};
+use url::Url;
+
+use super::{
+    Engine,
+    alarm::{Alarm, LAST},
+    now,
+};
 use crate::{
     crawl::{
         against::FoundElsewhere,
@@ -25,11 +31,11 @@ use crate::{
     filter::{Document, Judgement, Kind, Match, Step, Verdict},
     learn::Yielded,
     page::{NormalUrl, Origin, Timestamp, Validators, site_of},
-    report::{MovedSeed, SEEDS, counted},
+    report::{MovedSeed, SEEDS, Warning, counted, host_name},
     sink::{Decision, DuplicateLine, PageLine, RecordPosition, warc},
     state::{
-        Capture, KnownUrl, Late, NewUrl, Queued, Reason, RobotsRow, SkipCause, UrlId, UrlKind,
-        UrlOutcome, UrlRow, UrlState, Visit,
+        Capture, KnownUrl, Late, NewUrl, Queued, Reason, RobotsRow, SkipCause, SuspendCause, UrlId,
+        UrlKind, UrlOutcome, UrlRow, UrlState, Visit,
     },
 };
 
@@ -330,7 +336,36 @@ impl Engine {
             Verdict::Duplicate(found) if found.kind == Kind::Exact => self.counts.exact += 1,
             Verdict::Duplicate(_) => self.counts.near += 1,
         }
-        Ok(action.links)
+        let (links, of) = (action.links, action.of);
+        self.watch(row, judgement, of.as_deref())?;
+        Ok(links)
+    }
+
+    /// Warns if a host begins to lose its pages.
+    fn watch(
+        &mut self,
+        row: &UrlRow,
+        judgement: &Judgement,
+        of: Option<&str>,
+    ) -> Result<(), CrawlError> {
+        let host = |url: &str| host_name(Url::parse(url).ok().as_ref());
+        let found = judgement.verdict.matched();
+        let found = found.zip(of).map(|(found, of)| (found, host(row.url.as_str()) != host(of)));
+        let Some(alarm) = self.alarms.judged(row.host, found) else { return Ok(()) };
+        let (url, host) = (row.url.to_string(), host(row.url.as_str()));
+        let warning = match alarm {
+            Alarm::Dropped(duplicates) => Warning::Dropped { host, url, pages: LAST, duplicates },
+            Alarm::Absorbed(of, duplicates) => {
+                Warning::ManyDuplicates { url: self.filter.id_of(of)?, duplicates }
+            }
+            Alarm::Mirror(pages, duplicates) => Warning::Mirror { host, pages, duplicates },
+        };
+        tracing::warn!("{warning}");
+        self.builder.note_alarm(warning);
+        if self.plan.politeness.pause_on_alarm {
+            self.suspend(row.host, SuspendCause::Alarm)?;
+        }
+        Ok(())
     }
 
     /// What policy does with a page.

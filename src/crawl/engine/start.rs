@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Engine, FIRST_BATCH_TIME,
+    alarm::Alarms,
     learn::UrlSelection,
     now,
     record::{Found, Sitemaps},
@@ -69,6 +70,7 @@ impl Engine {
         let mut engine = Self {
             schedule: schedule(&plan),
             builder: Builder::load(state)?,
+            alarms: Alarms::default(),
             has_judged: false,
             others,
             selection: UrlSelection::new(&plan),
@@ -170,7 +172,9 @@ impl Engine {
                     !limits.obey_robots || delay <= limits.max_crawl_delay
                 }
                 SuspendCause::RetryAfter(pause) => pause <= limits.max_retry_after,
-                SuspendCause::Unanswered(_) | SuspendCause::Stopped(_) => true,
+                SuspendCause::Unanswered(_) | SuspendCause::Stopped(_) | SuspendCause::Alarm => {
+                    true
+                }
             };
             if is_allowed || suspended.until <= now {
                 tracing::info!(host = suspended.name, cause = %suspended.cause, "host resumed");

@@ -141,8 +141,9 @@ fn the_cause_of_a_suspension_is_stored_and_a_pause_outlives_it() {
         SuspendCause::CrawlDelay(Duration::from_millis(61_500)),
         SuspendCause::RetryAfter(Duration::from_hours(24)),
         SuspendCause::Unanswered(10),
+        SuspendCause::Alarm,
     ];
-    for (name, cause) in ["a:80", "b:80", "c:80"].into_iter().zip(causes) {
+    for (name, cause) in ["a:80", "b:80", "c:80", "d:80"].into_iter().zip(causes) {
         let host = urls.host(&state, name).unwrap();
         state.suspend_host(host, cause, Timestamp(99)).unwrap();
     }

@@ -65,8 +65,7 @@ fn a_session_in_the_query_is_learnt_and_no_page_is_lost() {
     let deferred = report.counts.skipped[&Reason::Rule];
     assert!(deferred > 0);
     assert_eq!(report.learnt.rules[0].part, "parameter sid");
-    let is_deferred =
-        |it: &Warning| matches!(it, Warning::Deferred { urls, .. } if *urls == deferred);
+    let is_deferred = |it: &Warning| matches!(it, Warning::Deferred(all) if all.urls == deferred);
     assert!(report.warnings.iter().any(is_deferred), "{:?}", report.warnings);
 
     let lines = site.skipped();
@@ -264,8 +263,7 @@ fn very_many_deferred_urls_are_queued_again_part_by_part() {
     assert_eq!(queued[0].urls, after.counts.skipped[&Reason::Pending]);
     assert!(queued[0].urls > 5_500 && queued[0].new > 2_500.0, "{queued:?}");
     assert!(queued[0].new_at_most >= queued[0].new, "{queued:?}");
-    let is_warned =
-        |it: &Warning| matches!(it, Warning::Queued { urls, .. } if *urls == queued[0].urls);
+    let is_warned = |it: &Warning| matches!(it, Warning::Queued(all) if all.urls == queued[0].urls);
     assert!(after.warnings.iter().any(is_warned), "{:?}", after.warnings);
 }
 

@@ -10,14 +10,60 @@ use std::{
 use pagesieve::{
     crawl::{self, PastRun, verify},
     filter::Mode,
-    report::Piece,
+    report::{Piece, Warning},
 };
 
 use super::site::{Site, exported, page, text};
 use crate::{
     cli::{pagesieve, stderr, stdout},
-    server::{Reply, Routes},
+    server::{Reply, Request, Routes},
 };
+
+/// It answers with the same page from the hundredth on.
+fn turning() -> Site {
+    let number = |path: &str| path.trim_start_matches('/').parse::<u32>().ok();
+    let answer = move |request: &Request, _: usize| {
+        let links: Vec<String> = (1..=200).map(|number| format!("/{number}")).collect();
+        let links: Vec<&str> = links.iter().map(String::as_str).collect();
+        match number(&request.path) {
+            Some(number @ ..100) => page(&format!("page {number}"), &[]),
+            Some(_) => page("please log in", &[]),
+            None => page("home", &links),
+        }
+    };
+    Site::answering(answer, &["a.test/"])
+        .planned(|plan| plan.crawl.concurrency = 1.try_into().unwrap())
+}
+
+#[test]
+fn a_host_that_turns_into_duplicates_is_reported() {
+    let site = turning();
+    let report = site.run();
+    let dropped = report.warnings.iter().find_map(|warning| match warning {
+        Warning::Dropped { host, pages, duplicates, .. } => {
+            Some((host.as_str(), *pages, *duplicates))
+        }
+        _ => None,
+    });
+    assert_eq!(dropped, Some(("a.test", 64, 48)), "{:?}", report.warnings);
+    let now = PastRun::open(site.path()).unwrap().recent(1).unwrap();
+    assert!(now.alarms[0].starts_with("48 of the last 64 pages of a.test"), "{:?}", now.alarms);
+    let html = fs::read_to_string(site.path().join("report.html")).unwrap();
+    assert!(
+        html.contains("48 of the last 64 pages of a.test") && html.contains("<a href=\"#hosts\">")
+    );
+}
+
+#[test]
+fn a_host_that_turns_into_duplicates_gets_no_more_requests_if_that_is_asked_for() {
+    let site = turning().planned(|plan| plan.politeness.pause_on_alarm = true);
+    let report = site.run();
+    assert_eq!((report.counts.unique, report.counts.duplicates()), (101, 48));
+    assert!(report.suspended[0].why.contains("pause_on_alarm"), "{:?}", report.suspended);
+    assert_eq!(report.suspended[0].urls, 52);
+    let site = site.planned(|plan| plan.politeness.pause_on_alarm = false);
+    assert_eq!(site.run().counts.fetched, 201, "the next start goes on");
+}
 
 /// A run with a stored page, a duplicate, a URL that failed and one that is queued.
 fn run() -> Site {
