@@ -19,8 +19,8 @@ use crate::{
     },
     sink::ChangeName,
     state::{
-        HostId, JudgedDocument, Reason, SkipCause, State, StateError, UrlId, UrlRow, UrlState,
-        Visit,
+        HostId, JudgedDocument, Reason, SkipCause, State, StateError, SuspendCause, UrlId, UrlRow,
+        UrlState, Visit,
     },
 };
 
@@ -63,9 +63,9 @@ pub(crate) struct Pages {
 /// The URLs that failed, counted.
 #[derive(Debug, Default)]
 struct Urls {
-    /// Seeds that could not be reached, and the first of them.
-    unreachable: u64,
-    seeds: Vec<UrlRow>,
+    /// Seeds that could not be reached, and those with an answer that is no page: how many, and the first of them.
+    unreachable: (u64, Vec<UrlRow>),
+    pageless: (u64, Vec<UrlRow>),
     broken: Broken,
     suspended: Vec<SuspendedHost>,
     examples: BTreeMap<Reason, Vec<Example>>,
@@ -208,14 +208,17 @@ impl Builder {
         found: &Pages,
         (hosts, groups, urls): (&[Host], &[Group], Urls),
     ) -> Result<Vec<Warning>, StateError> {
-        let unreachable = Warning::of_seeds(urls.unreachable, urls.seeds);
+        let is_all = urls.unreachable.0 == run.counts.all_skipped();
+        // If there is no page at all, the next warning says so.
+        let pageless = if run.end == End::Nothing { Default::default() } else { urls.pageless };
+        let unreachable = Warning::of_seeds(urls.unreachable, pageless);
         let open = Warning::of_open(run.end, &run.counts, run.suspended.len());
         let mut nothing =
             Warning::of_nothing(&run.counts, run.end, |reason| example(state, reason))?;
         if unreachable.is_some() {
             // The seeds are named already.
             let is_said = |warning: &Warning| {
-                matches!(warning, Warning::Nothing { reason: Some(Reason::Failure), .. })
+                is_all || matches!(warning, Warning::Nothing { reason: Some(Reason::Failure), .. })
             };
             nothing = nothing.filter(|nothing| !is_said(nothing));
         }
@@ -311,6 +314,12 @@ impl Pages {
     fn add_urls(&mut self, state: &State) -> Result<Urls, StateError> {
         let rows = state.suspended_hosts()?;
         let mut waiting: HashMap<_, u64> = rows.iter().map(|row| (row.host, 0)).collect();
+        let mut silent = HashMap::new();
+        for row in &rows {
+            if matches!(row.cause, SuspendCause::Unanswered(_) | SuspendCause::Stopped(_)) {
+                silent.insert(row.host, row.cause.to_string());
+            }
+        }
         let mut urls = Urls::default();
         // Of most, the state is all that counts.
         let (mut counts, broken) = (BTreeMap::<Reason, u64>::new(), &mut urls.broken);
@@ -328,9 +337,8 @@ impl Pages {
             };
             let count = counts.entry(reason).or_default();
             *count += 1;
-            let has_more = *count <= EXAMPLES as u64
-                || is_failure(reason)
-                || matches!(reason, Reason::Noindex | Reason::ContentType | Reason::Robots);
+            let has_more =
+                *count <= EXAMPLES as u64 || is_no_page(reason) || reason == Reason::Host;
             has_more.then_some(reason)
         };
         state.for_each_url(select, |row, reason| {
@@ -345,9 +353,17 @@ impl Pages {
             }
             // Redirects of a seed have its depth.
             let is_seed = row.referrer.is_none() || row.depth == 0 && row.hops > 0;
-            if is_seed && row.cause.is_some_and(SkipCause::may_pass) {
-                urls.unreachable += 1;
-                urls.seeds.extend((urls.seeds.len() < SEEDS).then(|| row.clone()));
+            let silent = silent.get(&row.host).filter(|_| reason == Reason::Host);
+            let list = if row.cause.is_some_and(SkipCause::may_pass) || silent.is_some() {
+                Some(&mut urls.unreachable)
+            } else {
+                is_no_page(reason).then_some(&mut urls.pageless)
+            };
+            if let Some((count, first)) = list.filter(|_| is_seed) {
+                *count += 1;
+                let row =
+                    || UrlRow { detail: silent.cloned().or(row.detail.clone()), ..row.clone() };
+                first.extend((first.len() < SEEDS).then(row));
             }
             let examples = urls.examples.entry(reason).or_default();
             if examples.len() < EXAMPLES {
@@ -365,6 +381,11 @@ impl Pages {
         urls.suspended = suspended.collect();
         Ok(urls)
     }
+}
+
+/// Whether a URL that was skipped for this reason is no page.
+fn is_no_page(reason: Reason) -> bool {
+    is_failure(reason) || matches!(reason, Reason::Noindex | Reason::ContentType | Reason::Robots)
 }
 
 /// URLs that were not requested because of what the filter or the learner knew.

@@ -10,7 +10,7 @@ use crate::{
     index::Audit,
     page::{site_of, thousands},
     report::{Counts, DeferredUrls, End, Host, Learnt, counted, render::shown},
-    state::{Reason, SkipCause, StateError, UrlRow},
+    state::{Reason, SkipCause, StateError, UrlRow, UrlState},
 };
 
 /// A host with fewer judged pages is not reported as a mirror.
@@ -30,7 +30,7 @@ pub enum Warning {
         /// Their hosts, if they are suspended.
         hosts: u64,
     },
-    /// Seeds could not be reached.
+    /// Seeds could not be reached, or gave no page although others did.
     Unreachable {
         /// Their number.
         count: u64,
@@ -170,7 +170,7 @@ const NAMED_SEEDS: usize = 5;
 const SHOWN: usize = 500;
 
 /// A seed that could not be reached.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnreachableSeed {
     /// The seed, or the URL to which it redirects.
     pub url: String,
@@ -179,6 +179,9 @@ pub struct UnreachableSeed {
     /// Whether its server answered with an error that may pass, for it or for its robots.txt.
     #[serde(default)]
     pub server_error: bool,
+    /// Whether there was an answer, and it is no page.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub answered: bool,
 }
 
 /// A seed whose scope was taken along to where it redirects.
@@ -245,16 +248,33 @@ impl Warning {
     }
 
     /// Warns of seeds that could not be reached.
-    pub(super) fn of_seeds(count: u64, seeds: Vec<UrlRow>) -> Option<Self> {
+    pub(super) fn of_seeds(
+        (unreachable, seeds): (u64, Vec<UrlRow>),
+        (pageless, answered): (u64, Vec<UrlRow>),
+    ) -> Option<Self> {
         let is_server_error = |row: &UrlRow| match row.cause {
             Some(SkipCause::Incomplete) => row.status.is_some(),
             cause => cause == Some(SkipCause::RobotsNotReceived),
         };
-        let seeds = seeds.into_iter().map(|row| UnreachableSeed {
+        let seed = |row: UrlRow, answered| UnreachableSeed {
             server_error: is_server_error(&row),
             url: row.url.to_string(),
-            why: row.detail.or_else(|| Some(format!("status {}", row.status?))).unwrap_or_default(),
-        });
+            why: match (row.status, row.state) {
+                (Some(status), _) if row.detail.is_none() => format!("status {status}"),
+                (_, UrlState::Skipped(reason)) if answered => {
+                    [Some(reason.to_string()), row.detail]
+                        .into_iter()
+                        .flatten()
+                        .collect::<Vec<_>>()
+                        .join(": ")
+                }
+                _ => row.detail.unwrap_or_default(),
+            },
+            answered,
+        };
+        let seeds = seeds.into_iter().map(|row| seed(row, false));
+        let seeds = seeds.chain(answered.into_iter().map(|row| seed(row, true))).take(SEEDS);
+        let count = unreachable + pageless;
         (count > 0).then(|| Self::Unreachable { count, seeds: seeds.collect() })
     }
 
@@ -362,8 +382,14 @@ impl Text<'_> {
         named(count.get(), seeds, |why| shown(why, SHOWN))
     }
 
+    fn is_answered(seeds: &[UnreachableSeed]) -> bool {
+        seeds.iter().any(|seed| seed.answered)
+    }
+
     fn next_for(seeds: &[UnreachableSeed]) -> &'static str {
-        if !seeds.is_empty() && seeds.iter().all(|seed| seed.server_error) {
+        if Self::is_answered(seeds) {
+            "Check these URLs."
+        } else if !seeds.is_empty() && seeds.iter().all(|seed| seed.server_error) {
             "The server answers with an error that may pass: run the same command later."
         } else {
             Self::next(Reason::Failure)
@@ -426,10 +452,10 @@ fn next_step(reason: Reason, cause: Option<SkipCause>) -> &'static str {
         }
         Reason::Depth => "Raise max_depth of the [[seeds]] and crawl.max_depth.",
         Reason::Budget => "Raise crawl.max_pages, or max_pages of the [[seeds]].",
-        Reason::Redirect => "If you want the page that it leads to, name that URL in [[seeds]].",
-        Reason::Status => {
-            "Check the URLs in [[seeds]], and whether the site answers this user_agent."
+        Reason::Redirect => {
+            "Name the URL of a page; `pagesieve links RUN --broken` shows redirects that lead nowhere."
         }
+        Reason::Status => "Check the seeds, and whether the site answers this user agent.",
         Reason::Failure => {
             "Check the host name, the network and fetch.timeout. Private addresses need fetch.allow_private or fetch.resolve."
         }
@@ -441,7 +467,7 @@ fn next_step(reason: Reason, cause: Option<SkipCause>) -> &'static str {
         }
         Reason::DuplicateLinks => "Set links = \"follow\" in dedup.same_site and dedup.cross_site.",
         Reason::Host => {
-            "Raise politeness.max_crawl_delay or politeness.max_retry_after, or run the crawl again later."
+            "Run the crawl again later; if a host asks for longer pauses, raise politeness.max_crawl_delay or politeness.max_retry_after."
         }
         Reason::Member => "Start the other members: `pagesieve cluster status` lists them.",
         Reason::Pending => "Run the same command again.",

@@ -40,6 +40,7 @@ const CALLS: &[(&str, i32)] = &[
     ("crawl good.toml --set dedup.segment=ngrams", 2),
     ("crawl good.toml --fresh", 2),
     ("crawl good.toml --fresh --yes", 1),
+    ("crawl good.toml --max-pages 0 --out spent", 1),
     ("report runs/good", 0),
     ("report absent", 2),
     ("verify runs/good", 0),

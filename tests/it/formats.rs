@@ -165,7 +165,7 @@ fn every_field_of_a_change_is_in_its_table() {
 /// One warning of each kind.
 fn warnings() -> Vec<Value> {
     let name = String::new;
-    let seed = UnreachableSeed { url: name(), why: name(), server_error: true };
+    let seed = UnreachableSeed { url: name(), why: name(), server_error: true, answered: true };
     [
         Warning::Open { urls: 1, hosts: 1 },
         Warning::Unreachable { count: 1, seeds: vec![seed.clone()] },

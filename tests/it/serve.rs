@@ -511,6 +511,38 @@ fn a_client_that_waits_until_it_may_send_lines_is_asked_for_them() {
 }
 
 #[test]
+fn no_line_of_a_compressed_body_is_lost_without_a_word() {
+    let directory = tempdir().unwrap();
+    let service = Service::start(&directory.path().join("seen.db"), &[]);
+    let lines = lines(&documents(4));
+    let middle = lines.match_indices('\n').nth(1).unwrap().0 + 1;
+    let frames = [&lines[..middle], &lines[middle..]]
+        .map(|part| zstd::encode_all(part.as_bytes(), 3).unwrap());
+    let whole = frames.concat();
+    let (most, _) = whole.split_at(frames[0].len() + frames[1].len() / 2);
+    let judge = |coding: &str, body: &[u8]| {
+        let mut stream = service.connect();
+        write!(
+            stream,
+            "POST /v1/judge.ndjson HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Encoding: {coding}\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        )
+        .unwrap();
+        stream.write_all(body).unwrap();
+        answer(&mut stream)
+    };
+    let count = |answer: &Answer, what: &str| answer.body.matches(what).count();
+    let all = judge("ZSTD", &whole);
+    assert_eq!((all.status, count(&all, "\"verdict\"")), (200, 4), "{all:?}");
+    for (coding, body, judged) in [("zstd", most, 2), ("gzip", b"no gzip".as_slice(), 0)] {
+        let cut = judge(coding, body);
+        assert_eq!(count(&cut, "\"verdict\""), judged, "{cut:?}");
+        assert_eq!(count(&cut, "the body broke off"), 1, "{cut:?}");
+        assert_eq!(count(&cut, &format!("\"line\":{}", judged + 1)), 1, "{cut:?}");
+    }
+}
+
+#[test]
 fn mutated_requests_are_4xx_and_nothing_breaks() {
     let directory = tempdir().unwrap();
     let service = Service::start(&directory.path().join("seen.db"), &[]);

@@ -88,7 +88,11 @@ impl Engine {
                     continue;
                 }
                 let why = self.retries.of(row.id).map(|it| it.why.clone()).unwrap_or_default();
-                seeds.push(UnreachableSeed { url: url.to_string(), why, server_error: false });
+                seeds.push(UnreachableSeed {
+                    url: url.to_string(),
+                    why,
+                    ..UnreachableSeed::default()
+                });
             }
             count += 1;
         }

@@ -245,3 +245,20 @@ fn files_of_others_are_refused_and_left_alone() {
     drop(first);
     assert!(matches!(State::open(&ours), Err(StateError::Version { .. })));
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_state_that_is_open_is_in_use_under_any_name() {
+    let directory = tempfile::tempdir().unwrap();
+    let [first, other, link, target] =
+        ["first.db", "other.db", "link.db", "target.db"].map(|name| directory.path().join(name));
+    let open = State::open(&first).unwrap();
+    std::fs::rename(&first, &other).unwrap();
+    assert!(matches!(State::open(&other), Err(StateError::Busy { .. })));
+    drop(open);
+    drop(State::open(&other).unwrap());
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    let open = State::open(&link).unwrap();
+    assert!(matches!(State::open(&target), Err(StateError::Busy { .. })));
+    drop(open);
+}

@@ -92,6 +92,34 @@ fn a_seed_that_cannot_be_reached_is_reported_first_and_by_name() {
 }
 
 #[test]
+fn seeds_without_a_page_are_named_beside_others() {
+    let routes = Routes::new().at("a.test", "/", page("tea", &["/dead"])).at(
+        "a.test",
+        "/table",
+        Reply::new(200, "a,b").header("Content-Type", "text/csv"),
+    );
+    let seeds = ["a.test/", "a.test/gone", "a.test/table", "b.test/"];
+    let site = Site::new(routes, &seeds).planned(|plan| {
+        plan.fetch.resolve.insert("b.test".to_owned(), closed());
+        plan.fetch.retries = 0;
+        plan.politeness.obey_robots = false;
+    });
+    let report = site.run_fast();
+    let [Warning::Unreachable { count: 3, seeds }] = &*report.warnings else {
+        panic!("{:?}", report.warnings)
+    };
+    let named: Vec<_> = seeds.iter().map(|seed| (&*seed.url, seed.answered)).collect();
+    let expected =
+        [("http://b.test/", false), ("http://a.test/gone", true), ("http://a.test/table", true)];
+    assert_eq!(named, expected);
+    assert!(
+        report.to_string().starts_with("warning: 3 seeds gave no page: http://b.test/"),
+        "{report}"
+    );
+    assert!(report.to_string().contains("http://a.test/gone (status 404)"), "{report}");
+}
+
+#[test]
 fn seeds_that_a_spent_budget_has_kept_from_being_fetched_are_named() {
     let pages = ["/", "/1", "/2"];
     let routes = pages
