@@ -91,6 +91,17 @@ pub fn compare(
     Comparison { similarity, is_one_origin, ..Comparison::default() }
 }
 
+/// A page whose own content weighs less is thin: fewer than three words.
+const THIN: f64 = 3.0;
+
+/// Whether a document has hardly any content of its own, as far as is known of its origin.
+pub(super) fn is_thin(rule: &Rule, sketch: &Sketch, template: &Template) -> bool {
+    match &sketch.content {
+        Some(content) => Side::new(rule, content).is_thin(rule, template),
+        None => sketch.text.features == 0,
+    }
+}
+
 /// A page that is compared: what is looked up in it, made once.
 #[derive(Clone, Debug)]
 pub(super) struct Side<'a> {
@@ -174,14 +185,14 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// Whether what of it is not common on its site weighs less than this.
-    pub(super) fn is_lighter(&self, rule: &Rule, template: &Template, least: f64) -> bool {
+    /// Whether what of it is not common on its site is hardly anything.
+    pub(super) fn is_thin(&self, rule: &Rule, template: &Template) -> bool {
         let known = template.without([&self.all, &self.all]);
         let Tail { words, characters, .. } = self.content.tail;
         let mut sum = f64::from(words) + f64::from(characters);
         for (feature, range) in self.features.iter().zip(&self.ranges) {
             sum += known.rarity(rule, *feature) * self.weights[range.clone()].iter().sum::<f64>();
-            if sum >= least {
+            if sum >= THIN {
                 return false;
             }
         }

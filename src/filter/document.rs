@@ -133,8 +133,9 @@ impl Documents {
         }
     }
 
-    /// The same for a window that is shared.
-    pub(crate) fn shared(self) -> Self {
+    /// The same for a window that is shared, or a corpus: texts have [keys](Sketch::keys) too.
+    #[must_use]
+    pub fn shared(self) -> Self {
         Self { are_shared: true, ..self }
     }
 

@@ -98,25 +98,85 @@ impl Template {
     pub(super) fn of_mask(content: &Content, mask: &[u8]) -> Self {
         let Some((&pages, counts)) = mask.split_first() else { return Self::default() };
         let features = content.features(content.block_features());
-        let none = TemplateSample {
-            id: DocId(0),
-            key: Key(0),
-            origin: OriginKey::of(""),
-            features: Vec::new(),
-        };
+        let none = TemplateSample::unnamed(Vec::new());
         let counts = features.into_iter().zip(counts.iter().map(|count| (*count).min(pages)));
         Self { samples: vec![none; pages.into()].into(), counts: counts.collect() }
     }
 
+    /// What it says of a page, to be kept with it: how many pages are counted, and for each feature of this page which of them have it, as bits.
+    /// Nothing for a text.
+    #[must_use]
+    pub fn marks(&self, sketch: &Sketch) -> Vec<u8> {
+        let Some(content) = &sketch.content else { return Vec::new() };
+        let has = |feature: &Feature, number: usize, sample: &TemplateSample| {
+            u32::from(sample.features.binary_search(feature).is_ok()) << number
+        };
+        let bits = |feature: &Feature| -> u32 {
+            let samples = self.samples.iter().enumerate();
+            samples.map(|(number, sample)| has(feature, number, sample)).sum()
+        };
+        let features = content.features(content.block_features());
+        let pages = u8::try_from(self.samples.len()).unwrap_or(u8::MAX);
+        let bits = features.iter().flat_map(|feature| bits(feature).to_le_bytes());
+        std::iter::once(pages).chain(bits).collect()
+    }
+
+    /// The template of one origin as far as the [marks](Self::marks) of these pages of it say: it compares them as the whole one does.
+    ///
+    /// ```
+    /// use pagesieve::{Filter, filter::{Options, Template}, page::Outline};
+    ///
+    /// let documents = Filter::new(&Options::default())?.documents();
+    /// let mut outline = Outline::new("Tides");
+    /// outline.line(Outline::PAGE, "The tide is high.", 0, true);
+    /// let page = documents.outlined("a", Some("example.org:443"), "The tide is high.", &outline);
+    /// let mut template = Template::default();
+    /// template.learn(page.sketch());
+    /// let marks = template.marks(page.sketch());
+    /// assert_eq!(Template::of_marks(&[(page.sketch(), &marks)]).marks(page.sketch()), marks);
+    /// # Ok::<(), pagesieve::OptionsError>(())
+    /// ```
+    #[must_use]
+    pub fn of_marks(pages: &[(&Sketch, &[u8])]) -> Self {
+        let mut samples: Vec<Vec<Feature>> = Vec::new();
+        for (sketch, marks) in pages {
+            let Some((content, (&count, marks))) = sketch.content.as_ref().zip(marks.split_first())
+            else {
+                continue;
+            };
+            samples.resize(samples.len().max(usize::from(count).min(PAGES)), Vec::new());
+            let (bits, _) = marks.as_chunks();
+            for (feature, bits) in content.features(content.block_features()).iter().zip(bits) {
+                let bits = u32::from_le_bytes(*bits);
+                let having = samples.iter_mut().enumerate().filter(|(it, _)| bits >> it & 1 > 0);
+                having.for_each(|(_, features)| features.push(*feature));
+            }
+        }
+        let mut template = Self::default();
+        for mut features in samples {
+            features.sort_unstable();
+            features.dedup();
+            template.add(TemplateSample::unnamed(features));
+        }
+        template
+    }
+
     pub(super) fn learn_from(&mut self, content: &Content) {
         let features = content.features(content.block_features());
-        self.add(TemplateSample { id: DocId(0), key: Key(0), origin: OriginKey::of(""), features });
+        self.add(TemplateSample::unnamed(features));
     }
 
     /// The template without the pages of these features.
     pub(super) fn without(&self, pages: [&[Feature]; 2]) -> Frequencies<'_> {
         let without = self.samples.iter().filter(|sample| pages.contains(&&*sample.features));
         Frequencies { template: self, without: without.collect() }
+    }
+}
+
+impl TemplateSample {
+    /// The sample of a page of which nothing else matters.
+    fn unnamed(features: Vec<Feature>) -> Self {
+        Self { id: DocId(0), key: Key(0), origin: OriginKey::of(""), features }
     }
 }
 
