@@ -17,7 +17,7 @@ use arrow_schema::{ArrowError, DataType};
 use pagesieve::{
     Document, Filter,
     extract::Extractor,
-    filter::{Key, Options, Rule, Sketch, Template, Thresholds, WindowOptions, repeats},
+    filter::{Key, Rule, Sketch, Template, Thresholds, WindowOptions, repeats},
     page::UrlOptions,
     submission::Preparation,
 };
@@ -84,7 +84,7 @@ impl Corpus {
         let (rule, thresholds) = (options.rule, Thresholds::new(&options));
         let min_features = options.min_features.max(1);
         // Of the filter, only its documents are used.
-        let options = Options { window: WindowOptions::new(NonZeroU64::MIN, None), ..options };
+        options.window = WindowOptions::new(NonZeroU64::MIN, None);
         let documents = Filter::new(&options).map_err(wrong)?.documents().shared();
         let preparation = Preparation::new(Extractor::default(), UrlOptions::default(), documents);
         let (first, latest) = Default::default();
