@@ -31,6 +31,7 @@ def deduplicate(documents: str, checkpoint: str, out: str) -> None:
 
     from pagesieve.spark import deduplicate
 
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     settings = {"ui.enabled": "false", "driver.memory": "4g", "sql.shuffle.partitions": "8", "driver.bindAddress": "127.0.0.1", "driver.host": "127.0.0.1"}
     builder = SparkSession.builder.master("local[2]")
     for name, value in settings.items():

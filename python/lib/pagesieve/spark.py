@@ -135,6 +135,7 @@ class _Run:
         counts = self.df.agg(
             F.count(F.lit(1)).alias("rows"),
             F.count(id).alias("ids"),
+            F.count_distinct(id).alias("distinct"),
             F.count(order).alias("orders"),
             F.sum(F.xxhash64(id, order).cast("decimal(38,0)")).cast("string").alias("hash"),
         ).collect()[0]
@@ -146,9 +147,9 @@ class _Run:
         if known is not None:
             self._compare(known, description, f"`checkpoint`: {self.path}", "name another directory, or delete this one")
             return
-        twice = self.df.groupBy(id.alias("id")).count().where("count > 1").limit(1).collect()
-        if twice:
-            raise ValueError(f"the id {twice[0].id!r} is in {twice[0]['count']} rows: ids must be unique, for instance by `df.dropDuplicates([{self.given['id']!r}])`")
+        if counts.distinct < counts.rows:
+            twice = self.df.groupBy(id.alias("id")).count().where("count > 1").first()
+            raise ValueError(f"the id {twice.id!r} is in {twice['count']} rows: ids must be unique, for instance by `df.dropDuplicates([{self.given['id']!r}])`")
         if self.path:
             self._write_note(f"{self.path}/description", description)
 
@@ -171,7 +172,7 @@ class _Run:
         return json.loads(lines[0].value) if lines else None
 
     def _write_note(self, path: str, note: dict[str, Any]) -> None:
-        self.spark.createDataFrame([(json.dumps(note),)], "value string").coalesce(1).write.mode("overwrite").text(path)
+        self.spark.range(1).select(F.lit(json.dumps(note)).alias("value")).write.mode("overwrite").text(path)
 
     def _step(self, name: str, make: Callable[[], DataFrame], check: Callable[[DataFrame], None] = lambda _: None) -> DataFrame:
         """What a step has found, now or before."""
