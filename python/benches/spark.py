@@ -3,8 +3,8 @@
     python benches/spark.py [DOCUMENTS.parquet]
 
 The documents are the main texts of the development data (`PAGESIEVE_DATA`), or those of a Parquet file with the columns `n` (their order), `id`, `text` or
-`html`, and perhaps `url`. Prints what a sketch takes, which documents are kept by one of both only, what the steps took, and whether a run that is killed (SIGKILL to
-Spark and its workers, once in each step) ends with the same verdicts.
+`html`, and perhaps `url`. Prints what a sketch takes, which documents are kept by one of both only, and what the steps took; without a file also whether a run that is
+killed (SIGKILL to Spark and its workers, once in each step) ends with the same verdicts.
 """
 
 import json
@@ -89,8 +89,9 @@ def main() -> None:
         kind = "html" if "html" in table.column_names else "text"
         sketch_time(table, kind)
         found = run(documents, folder, False)
-        again = run(documents, folder, True)
-        print(f"verdicts after kills: {'the same' if again == found else 'OTHERS'}")
+        if len(sys.argv) == 1:
+            again = run(documents, folder, True)
+            print(f"verdicts after kills: {'the same' if again == found else 'OTHERS'}")
         stream = list(Filter(window={"age": "unlimited"}).judge_many(table.drop_columns("n")))
         differing = [(it, found[n]) for n, it in zip(table["n"].to_pylist(), stream) if it.is_unique != (found[n]["verdict"] == "unique")]
         kept = sum(it.is_unique for it in stream)

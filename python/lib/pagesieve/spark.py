@@ -10,11 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 from typing import Any, Literal
 
-import pyarrow as pa
-from pyspark.errors import AnalysisException
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql import types as T
+try:
+    import pyarrow as pa
+    from pyspark.errors import AnalysisException
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import functions as F
+    from pyspark.sql import types as T
+except ModuleNotFoundError as error:
+    raise ImportError(f'pagesieve.spark needs PySpark and PyArrow, and {error}: pip install "pagesieve[spark]"') from error
 
 from ._pagesieve import Corpus, __version__
 
