@@ -485,6 +485,7 @@ mod tests {
         },
         *,
     };
+    use crate::fingerprint::Sketch as TextSketch;
 
     fn found(
         one: &Content,
@@ -545,6 +546,25 @@ mod tests {
             let (none, both) = (Template::default(), template(&[one.clone(), other.clone()]));
             let plain = found(&one, &other, [&none; 2], true);
             prop_assert_eq!(plain, found(&one, &other, [&both; 2], true));
+        }
+
+        #[test]
+        fn the_marks_of_two_pages_say_of_their_template_what_matters(
+            pages in prop::collection::vec(any_content(), 2..5),
+            has in any::<[bool; 2]>(),
+        ) {
+            let known: Vec<_> = (0..pages.len()).filter(|at| has.get(*at) != Some(&false)).collect();
+            let whole = template(&known.iter().map(|&at| pages[at].clone()).collect::<Vec<_>>());
+            let sketches = [0, 1].map(|at| Sketch {
+                content: Some(pages[at].clone()),
+                ..Sketch::of_text(TextSketch::default(), None)
+            });
+            let marks = sketches.each_ref().map(|sketch| whole.marks(sketch));
+            let marked = Template::of_marks(&[(&sketches[0], &marks[0]), (&sketches[1], &marks[1])]);
+            for is_one_origin in [true, false] {
+                let found = |template| found(&pages[0], &pages[1], [template; 2], is_one_origin);
+                prop_assert_eq!(found(&whole), found(&marked));
+            }
         }
 
         #[test]

@@ -103,22 +103,23 @@ impl Template {
         Self { samples: vec![none; pages.into()].into(), counts: counts.collect() }
     }
 
-    /// What it says of a page, to be kept with it: how many pages are counted, and for each feature of this page which of them have it, as bits.
-    /// Nothing for a text.
+    /// What it says of a page, to be kept with it: how many pages are counted, which of them have the features of this one, and for each feature
+    /// which have it, as bits. Nothing for a text.
     #[must_use]
     pub fn marks(&self, sketch: &Sketch) -> Vec<u8> {
         let Some(content) = &sketch.content else { return Vec::new() };
-        let has = |feature: &Feature, number: usize, sample: &TemplateSample| {
-            u32::from(sample.features.binary_search(feature).is_ok()) << number
-        };
-        let bits = |feature: &Feature| -> u32 {
-            let samples = self.samples.iter().enumerate();
-            samples.map(|(number, sample)| has(feature, number, sample)).sum()
-        };
         let features = content.features(content.block_features());
-        let pages = u8::try_from(self.samples.len()).unwrap_or(u8::MAX);
-        let bits = features.iter().flat_map(|feature| bits(feature).to_le_bytes());
-        std::iter::once(pages).chain(bits).collect()
+        let bits = |is_marked: &dyn Fn(&TemplateSample) -> bool| -> [u8; 4] {
+            let samples = self.samples.iter().enumerate();
+            let bits = samples.map(|(number, sample)| u32::from(is_marked(sample)) << number);
+            bits.sum::<u32>().to_le_bytes()
+        };
+        let mut marks = vec![u8::try_from(self.samples.len()).unwrap_or(u8::MAX)];
+        marks.extend(bits(&|sample| sample.features == features));
+        for feature in &features {
+            marks.extend(bits(&|sample| sample.features.binary_search(feature).is_ok()));
+        }
+        marks
     }
 
     /// The template of one origin as far as the [marks](Self::marks) of these pages of it say: it compares them as the whole one does.
@@ -138,22 +139,29 @@ impl Template {
     /// ```
     #[must_use]
     pub fn of_marks(pages: &[(&Sketch, &[u8])]) -> Self {
-        let mut samples: Vec<Vec<Feature>> = Vec::new();
+        let (mut samples, mut equal, mut all) = (Vec::<Vec<Feature>>::new(), 0, Vec::new());
         for (sketch, marks) in pages {
-            let Some((content, (&count, marks))) = sketch.content.as_ref().zip(marks.split_first())
+            let (bits, _) = marks.get(1..).unwrap_or_default().as_chunks();
+            let Some((content, (its_equal, bits))) =
+                sketch.content.as_ref().zip(bits.split_first())
             else {
                 continue;
             };
-            samples.resize(samples.len().max(usize::from(count).min(PAGES)), Vec::new());
-            let (bits, _) = marks.as_chunks();
-            for (feature, bits) in content.features(content.block_features()).iter().zip(bits) {
+            samples.resize(samples.len().max(usize::from(marks[0]).min(PAGES)), Vec::new());
+            equal |= u32::from_le_bytes(*its_equal);
+            let features = content.features(content.block_features());
+            for (feature, bits) in features.iter().zip(bits) {
                 let bits = u32::from_le_bytes(*bits);
                 let having = samples.iter_mut().enumerate().filter(|(it, _)| bits >> it & 1 > 0);
-                having.for_each(|(_, features)| features.push(*feature));
+                having.for_each(|(_, sample)| sample.push(*feature));
             }
+            all.extend(features);
         }
+        // A page that has more features than one of these is another page.
+        let more = (0..).find(|feature| !all.contains(feature)).unwrap_or_default();
         let mut template = Self::default();
-        for mut features in samples {
+        for (number, mut features) in samples.into_iter().enumerate() {
+            features.extend((equal >> number & 1 == 0).then_some(more));
             features.sort_unstable();
             features.dedup();
             template.add(TemplateSample::unnamed(features));

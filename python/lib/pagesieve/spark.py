@@ -11,7 +11,7 @@ from functools import reduce
 from typing import Any, Literal
 
 try:
-    import pyarrow as pa
+    import pyarrow as pa  # type: ignore[import-untyped]
     from pyspark.errors import AnalysisException
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql import functions as F
@@ -151,7 +151,7 @@ class _Run:
             self._compare(known, description, f"`checkpoint`: {self.path}", "name another directory, or delete this one")
             return
         if counts.distinct < counts.rows:
-            twice = self.df.groupBy(id.alias("id")).count().where("count > 1").first()
+            twice = self.df.groupBy(id.alias("id")).count().where("count > 1").limit(1).collect()[0]
             raise ValueError(f"the id {twice.id!r} is in {twice['count']} rows: ids must be unique, for instance by `df.dropDuplicates([{self.given['id']!r}])`")
         if self.path:
             self._write_note(f"{self.path}/description", description)
@@ -203,7 +203,7 @@ class _Run:
         try:
             return self._step("sketches", lambda: given.mapInArrow(lambda it: _sketch(it, options), schema), self._check)
         finally:
-            self.spark.conf.set(batch, size)
+            self.spark.conf.set(batch, str(size))
 
     def _check(self, sketches: DataFrame) -> None:
         wrong = sketches.where(F.col("error").isNotNull())
