@@ -16,10 +16,10 @@ use arrow_cast::cast;
 use arrow_schema::{ArrowError, DataType};
 use pagesieve::{
     Document, Filter,
-    extract::Extractor,
+    extract::{Extracted, Extractor},
     filter::{Key, Rule, Sketch, Template, Thresholds, WindowOptions, repeats},
     page::UrlOptions,
-    submission::Preparation,
+    submission::{Payload, Preparation, Submission},
 };
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
 use pyo3_arrow::PyRecordBatch;
@@ -102,7 +102,7 @@ impl Corpus {
             let mut documents = Vec::with_capacity(array.len());
             while let Some(row) = rows.take(&reader) {
                 documents.push(match row {
-                    Ok(submission) => Ok(self.preparation.prepare(submission, 0).0),
+                    Ok(submission) => Ok(self.document(submission)),
                     Err(Problem::Kind(message) | Problem::Value(message)) => Err(message),
                 });
             }
@@ -163,6 +163,17 @@ impl Corpus {
 }
 
 impl Corpus {
+    fn document(&self, submission: Submission) -> Document {
+        match submission.payload {
+            // Its language does not matter, and takes time to be found.
+            Payload::Text(text) => {
+                let extracted = Extracted { text, ..Extracted::default() };
+                self.preparation.documents().extracted("", None, &extracted, None)
+            }
+            Payload::Html { .. } => self.preparation.prepare(submission, 0).0,
+        }
+    }
+
     fn table(&self, documents: Vec<Result<Document, String>>) -> Result<RecordBatch, ArrowError> {
         let mut keys = ListBuilder::new(Int64Builder::new());
         let (mut sketches, mut digests, mut origins, mut errors) =

@@ -19,7 +19,7 @@ try:
 except ModuleNotFoundError as error:
     raise ImportError(f'pagesieve.spark needs PySpark and PyArrow, and {error}: pip install "pagesieve[spark]"') from error
 
-from ._pagesieve import Corpus, __version__
+from ._pagesieve import Corpus, __version__  # type: ignore[import-not-found]
 
 __all__ = ["deduplicate"]
 
