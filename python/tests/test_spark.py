@@ -27,7 +27,9 @@ def spark(tmp_path_factory):
     settings = {
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "2",
-        # Fewer jobs for so few rows.
+        # Fewer jobs and less compilation for so few rows.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.sql.codegen.wholeStage": "false",
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.autoBroadcastJoinThreshold": "-1",
         "spark.driver.bindAddress": "127.0.0.1",
