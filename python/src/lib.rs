@@ -4,6 +4,7 @@
 //! `decision.rs` is what comes back, and `job.rs` keeps Python's lock free meanwhile. The rest is Python, in `pagesieve/`.
 
 mod arrow;
+mod corpus;
 mod decision;
 mod filter;
 mod input;
@@ -18,6 +19,7 @@ use pyo3::{
 };
 
 use crate::{
+    corpus::Corpus,
     decision::{_restore, Decision},
     filter::{Batch, Filter},
     input::page,
@@ -39,6 +41,7 @@ fn _pagesieve(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Decision>()?;
     module.add_class::<Decisions>()?;
     module.add_class::<Batch>()?;
+    module.add_class::<Corpus>()?;
     module.add_function(wrap_pyfunction!(_restore, module)?)?;
     module.add_function(wrap_pyfunction!(fingerprint, module)?)?;
     module.add_function(wrap_pyfunction!(extract, module)?)

@@ -4,7 +4,7 @@
 //! origin when it was judged: how common each of its features was there.
 
 use super::{
-    compare::compare,
+    compare::{compare, is_thin},
     document::Document,
     rule::Rule,
     sketch::Sketch,
@@ -50,35 +50,67 @@ impl<'a> Claim<'a> {
     /// How it repeats a document that another one has claimed, if it does. The match has no number.
     pub(crate) fn repeats(&self, other: &Sketch, mask: &[u8]) -> Option<Match> {
         let Ground { rule, thresholds, thin, .. } = self.ground;
-        let mine = &self.document.sketch;
-        if mine.body.is_some() && mine.body == other.body {
-            return Some(exact(Step::Body));
-        }
-        let are_pages = mine.is_page() && other.is_page();
-        let compared = || compare(rule, (mine, &self.template), (other, &template_of(other, mask)));
-        if mine.text.digest.is_some() && mine.text.digest == other.text.digest {
-            let is_one_origin = mine.origin.is_some() && mine.origin == other.origin;
-            // Extraction may have missed the content of both.
-            if !(are_pages && is_one_origin) || compared().similarity >= rule.similarity {
-                return Some(exact(Step::Text));
-            }
-        }
-        if thin {
-            return None;
-        }
-        let near = Match::near(DocId(0), [other.text.signature, mine.text.signature]);
-        if are_pages {
-            let found = compared();
-            #[expect(clippy::cast_possible_truncation, reason = "it is from 0 to 1")]
-            let similarity = found.similarity as f32;
-            return found.repeats(rule).then_some(Match { similarity, ..near });
-        }
-        let signature = thresholds.comparable(&other.text)?;
-        thresholds.comparable(&mine.text)?;
-        let is_near = near.distance <= thresholds.search_radius(mine.text.features)
-            && thresholds.confirms(&signature, &mine.text);
-        is_near.then_some(near)
+        let pages = [(&self.document.sketch, &self.template), (other, &template_of(other, mask))];
+        match_of(rule, thresholds, pages, || thin)
     }
+}
+
+/// How a document repeats another one, if it does: by the steps of the filter, apart from its window. Each comes with the template of its origin, the
+/// later one first. The match has no number.
+///
+/// ```
+/// use pagesieve::{Filter, filter::{Options, Rule, Step, Template, Thresholds, repeats}};
+///
+/// let options = Options::default();
+/// let documents = Filter::new(&options)?.documents();
+/// let [a, b] = ["The tide is high.", "the TIDE is high!"].map(|text| documents.text("", text));
+/// let template = Template::default();
+/// let sides = [(b.sketch(), &template), (a.sketch(), &template)];
+/// let found = repeats(&Rule::default(), &Thresholds::new(&options), sides);
+/// assert_eq!(found.map(|found| found.step), Some(Step::Text));
+/// # Ok::<(), pagesieve::OptionsError>(())
+/// ```
+#[must_use]
+pub fn repeats(
+    rule: &Rule,
+    thresholds: &Thresholds,
+    sides: [(&Sketch, &Template); 2],
+) -> Option<Match> {
+    let (later, template) = sides[0];
+    match_of(rule, thresholds, sides, || is_thin(rule, later, template))
+}
+
+fn match_of(
+    rule: &Rule,
+    thresholds: &Thresholds,
+    sides: [(&Sketch, &Template); 2],
+    is_thin: impl FnOnce() -> bool,
+) -> Option<Match> {
+    let [(mine, _), (other, _)] = sides;
+    if mine.body.is_some() && mine.body == other.body {
+        return Some(exact(Step::Body));
+    }
+    let are_pages = mine.is_page() && other.is_page();
+    let compared = || compare(rule, sides[0], sides[1]);
+    if mine.text.digest.is_some() && mine.text.digest == other.text.digest {
+        let is_one_origin = mine.origin.is_some() && mine.origin == other.origin;
+        // Extraction may have missed the content of both.
+        if !(are_pages && is_one_origin) || compared().similarity >= rule.similarity {
+            return Some(exact(Step::Text));
+        }
+    }
+    let near = Match::near(DocId(0), [other.text.signature, mine.text.signature]);
+    if are_pages {
+        let found = compared();
+        #[expect(clippy::cast_possible_truncation, reason = "it is from 0 to 1")]
+        let similarity = found.similarity as f32;
+        return (found.repeats(rule) && !is_thin()).then_some(Match { similarity, ..near });
+    }
+    let signature = thresholds.comparable(&other.text)?;
+    thresholds.comparable(&mine.text)?;
+    let is_near = near.distance <= thresholds.search_radius(mine.text.features)
+        && thresholds.confirms(&signature, &mine.text);
+    (is_near && !is_thin()).then_some(near)
 }
 
 fn exact(step: Step) -> Match {

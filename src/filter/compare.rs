@@ -91,6 +91,17 @@ pub fn compare(
     Comparison { similarity, is_one_origin, ..Comparison::default() }
 }
 
+/// A page whose own content weighs less is thin: fewer than three words.
+const THIN: f64 = 3.0;
+
+/// Whether a document has hardly any content of its own, as far as is known of its origin.
+pub(super) fn is_thin(rule: &Rule, sketch: &Sketch, template: &Template) -> bool {
+    match &sketch.content {
+        Some(content) => Side::new(rule, content).is_thin(rule, template),
+        None => sketch.text.features == 0,
+    }
+}
+
 /// A page that is compared: what is looked up in it, made once.
 #[derive(Clone, Debug)]
 pub(super) struct Side<'a> {
@@ -174,14 +185,14 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// Whether what of it is not common on its site weighs less than this.
-    pub(super) fn is_lighter(&self, rule: &Rule, template: &Template, least: f64) -> bool {
+    /// Whether what of it is not common on its site is hardly anything.
+    pub(super) fn is_thin(&self, rule: &Rule, template: &Template) -> bool {
         let known = template.without([&self.all, &self.all]);
         let Tail { words, characters, .. } = self.content.tail;
         let mut sum = f64::from(words) + f64::from(characters);
         for (feature, range) in self.features.iter().zip(&self.ranges) {
             sum += known.rarity(rule, *feature) * self.weights[range.clone()].iter().sum::<f64>();
-            if sum >= least {
+            if sum >= THIN {
                 return false;
             }
         }
@@ -474,6 +485,7 @@ mod tests {
         },
         *,
     };
+    use crate::fingerprint::Sketch as TextSketch;
 
     fn found(
         one: &Content,
@@ -534,6 +546,25 @@ mod tests {
             let (none, both) = (Template::default(), template(&[one.clone(), other.clone()]));
             let plain = found(&one, &other, [&none; 2], true);
             prop_assert_eq!(plain, found(&one, &other, [&both; 2], true));
+        }
+
+        #[test]
+        fn the_marks_of_two_pages_say_of_their_template_what_matters(
+            pages in prop::collection::vec(any_content(), 2..5),
+            has in any::<[bool; 2]>(),
+        ) {
+            let known: Vec<_> = (0..pages.len()).filter(|at| has.get(*at) != Some(&false)).collect();
+            let whole = template(&known.iter().map(|&at| pages[at].clone()).collect::<Vec<_>>());
+            let sketches = [0, 1].map(|at| Sketch {
+                content: Some(pages[at].clone()),
+                ..Sketch::of_text(TextSketch::default(), None)
+            });
+            let marks = sketches.each_ref().map(|sketch| whole.marks(sketch));
+            let marked = Template::of_marks(&[(&sketches[0], &marks[0]), (&sketches[1], &marks[1])]);
+            for is_one_origin in [true, false] {
+                let found = |template| found(&pages[0], &pages[1], [template; 2], is_one_origin);
+                prop_assert_eq!(found(&whole), found(&marked));
+            }
         }
 
         #[test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    keys::KeysBuilder,
+    keys::Keys,
     reader,
     sketch::{Content, Key, OriginKey, Sketch},
     verdict::Facts,
@@ -133,8 +133,9 @@ impl Documents {
         }
     }
 
-    /// The same for a window that is shared.
-    pub(crate) fn shared(self) -> Self {
+    /// The same for a window that is shared, or a corpus: texts have [keys](Sketch::keys) too.
+    #[must_use]
+    pub fn shared(self) -> Self {
         Self { are_shared: true, ..self }
     }
 
@@ -256,28 +257,20 @@ impl Documents {
             let sketch = Sketch { content: Some(content), keys: keys.stored, ..text };
             (sketch, keys.searched, keys.read)
         } else {
-            let (sketch, read) = if is_page {
+            let (sketch, keys) = if is_page || self.are_shared {
                 reader::read_text(text, &self.fingerprinter)
             } else {
-                (self.fingerprinter.sketch(text), Vec::new())
+                (self.fingerprinter.sketch(text), Keys::default())
             };
             let digest = sketch.digest.or_else(|| digest_without_words(text));
-            let keys =
-                if self.are_shared { keys_of_text(text, &self.fingerprinter) } else { Vec::new() };
             let sketch = Sketch::of_text(TextSketch { digest, ..sketch }, origin);
-            (Sketch { keys, ..sketch }, Vec::new(), read)
+            let stored = if self.are_shared { keys.stored } else { Vec::new() };
+            let read = if is_page { keys.read } else { Vec::new() };
+            (Sketch { keys: stored, ..sketch }, Vec::new(), read)
         };
         let document = self.sketched(id, TextSketch::default(), chars(text));
         Document { lang, at: Timestamp::now(), sketch, searched, read, ..document }
     }
-}
-
-/// The keys of a text: some of its passages.
-fn keys_of_text(text: &str, fingerprinter: &Fingerprinter) -> Vec<u64> {
-    let mut keys = KeysBuilder::default();
-    fingerprinter.hashes(text, |_, hash| keys.push(hash, Some(0)));
-    keys.end_body();
-    keys.finish().stored
 }
 
 fn with_language(text: &str) -> (&str, Option<Lang>) {

@@ -34,8 +34,6 @@ const EQUAL_LIMIT: usize = BlockIndex::EQUAL_LIMIT as usize;
 const BATCH: usize = 1 << 20;
 /// A page is compared with at most this many others.
 const MOST_COMPARED: usize = 4;
-/// A page whose own content weighs less is thin: fewer than three words.
-const THIN: f64 = 3.0;
 
 /// A page that is not near enough, and how similar it is.
 type Nearest = (DocId, f32);
@@ -265,7 +263,7 @@ impl<I: Index> Engine<I> {
         let side = self.content_of(document).map(|content| Side::new(&self.rule, content));
         let template = self.templates.get(document.sketch.origin);
         let thin = match &side {
-            Some(side) => side.is_lighter(&self.rule, template, THIN),
+            Some(side) => side.is_thin(&self.rule, template),
             None => document.sketch.text.features == 0,
         };
         let facts = Facts { thin, ..document.facts() };

@@ -45,13 +45,13 @@ pub(super) fn read(
     (content, keys, sketch)
 }
 
-/// The sketch of the body text of a page of which no content is kept, and a sample of its passages.
-pub(super) fn read_text(text: &str, fingerprinter: &Fingerprinter) -> (TextSketch, Vec<u32>) {
+/// The sketch of a text, or of the body text of a page of which no content is kept, and its keys.
+pub(super) fn read_text(text: &str, fingerprinter: &Fingerprinter) -> (TextSketch, Keys) {
     let mut keys = KeysBuilder::default();
     let lines = text.split_inclusive(['\n', '\t']);
     let sketch = fingerprinter.sketch_of_lines(lines, |line, _, hash| keys.push(hash, Some(line)));
     keys.end_body();
-    (sketch, keys.finish().read)
+    (sketch, keys.finish())
 }
 
 /// The lines of each block that is kept of a page.

@@ -48,10 +48,22 @@ impl Sketch {
     }
 
     /// The keys under which later pages find it: some passages of its body text, and some of the prose around it. None for a text, which is found
-    /// by its fingerprint.
+    /// by its fingerprint, unless it was made [to be shared](super::Documents::shared).
     #[must_use]
     pub fn keys(&self) -> &[u64] {
         &self.keys
+    }
+
+    /// The same without its keys: it can still be compared, in fewer bytes.
+    #[must_use]
+    pub fn without_keys(self) -> Self {
+        Self { keys: Vec::new(), ..self }
+    }
+
+    /// The number of the origin that it comes from, if that is known.
+    #[must_use]
+    pub fn origin(&self) -> Option<NonZeroU64> {
+        self.origin.map(|origin| origin.0)
     }
 
     /// Whether it is of a page, and not of a text.

@@ -98,25 +98,93 @@ impl Template {
     pub(super) fn of_mask(content: &Content, mask: &[u8]) -> Self {
         let Some((&pages, counts)) = mask.split_first() else { return Self::default() };
         let features = content.features(content.block_features());
-        let none = TemplateSample {
-            id: DocId(0),
-            key: Key(0),
-            origin: OriginKey::of(""),
-            features: Vec::new(),
-        };
+        let none = TemplateSample::unnamed(Vec::new());
         let counts = features.into_iter().zip(counts.iter().map(|count| (*count).min(pages)));
         Self { samples: vec![none; pages.into()].into(), counts: counts.collect() }
     }
 
+    /// What it says of a page, to be kept with it: how many pages are counted, which of them have the features of this one, and for each feature
+    /// which have it, as bits. Nothing for a text.
+    #[must_use]
+    pub fn marks(&self, sketch: &Sketch) -> Vec<u8> {
+        let Some(content) = &sketch.content else { return Vec::new() };
+        let features = content.features(content.block_features());
+        let bits = |is_marked: &dyn Fn(&TemplateSample) -> bool| -> [u8; 4] {
+            let samples = self.samples.iter().enumerate();
+            let bits = samples.map(|(number, sample)| u32::from(is_marked(sample)) << number);
+            bits.sum::<u32>().to_le_bytes()
+        };
+        let mut marks = vec![u8::try_from(self.samples.len()).unwrap_or(u8::MAX)];
+        marks.extend(bits(&|sample| sample.features == features));
+        for feature in &features {
+            marks.extend(bits(&|sample| sample.features.binary_search(feature).is_ok()));
+        }
+        marks
+    }
+
+    /// The template of one origin as far as the [marks](Self::marks) of these pages of it say: it compares them as the whole one does.
+    ///
+    /// ```
+    /// use pagesieve::{Filter, filter::{Options, Template}, page::Outline};
+    ///
+    /// let documents = Filter::new(&Options::default())?.documents();
+    /// let mut outline = Outline::new("Tides");
+    /// outline.line(Outline::PAGE, "The tide is high.", 0, true);
+    /// let page = documents.outlined("a", Some("example.org:443"), "The tide is high.", &outline);
+    /// let mut template = Template::default();
+    /// template.learn(page.sketch());
+    /// let marks = template.marks(page.sketch());
+    /// assert_eq!(Template::of_marks(&[(page.sketch(), &marks)]).marks(page.sketch()), marks);
+    /// # Ok::<(), pagesieve::OptionsError>(())
+    /// ```
+    #[must_use]
+    pub fn of_marks(pages: &[(&Sketch, &[u8])]) -> Self {
+        let (mut samples, mut equal, mut all) = (Vec::<Vec<Feature>>::new(), 0, Vec::new());
+        for (sketch, marks) in pages {
+            let (bits, _) = marks.get(1..).unwrap_or_default().as_chunks();
+            let Some((content, (its_equal, bits))) =
+                sketch.content.as_ref().zip(bits.split_first())
+            else {
+                continue;
+            };
+            samples.resize(samples.len().max(usize::from(marks[0]).min(PAGES)), Vec::new());
+            equal |= u32::from_le_bytes(*its_equal);
+            let features = content.features(content.block_features());
+            for (feature, bits) in features.iter().zip(bits) {
+                let bits = u32::from_le_bytes(*bits);
+                let having = samples.iter_mut().enumerate().filter(|(it, _)| bits >> it & 1 > 0);
+                having.for_each(|(_, sample)| sample.push(*feature));
+            }
+            all.extend(features);
+        }
+        // A page that has more features than one of these is another page.
+        let more = (0..).find(|feature| !all.contains(feature)).unwrap_or_default();
+        let mut template = Self::default();
+        for (number, mut features) in samples.into_iter().enumerate() {
+            features.extend((equal >> number & 1 == 0).then_some(more));
+            features.sort_unstable();
+            features.dedup();
+            template.add(TemplateSample::unnamed(features));
+        }
+        template
+    }
+
     pub(super) fn learn_from(&mut self, content: &Content) {
         let features = content.features(content.block_features());
-        self.add(TemplateSample { id: DocId(0), key: Key(0), origin: OriginKey::of(""), features });
+        self.add(TemplateSample::unnamed(features));
     }
 
     /// The template without the pages of these features.
     pub(super) fn without(&self, pages: [&[Feature]; 2]) -> Frequencies<'_> {
         let without = self.samples.iter().filter(|sample| pages.contains(&&*sample.features));
         Frequencies { template: self, without: without.collect() }
+    }
+}
+
+impl TemplateSample {
+    /// The sample of a page of which nothing else matters.
+    fn unnamed(features: Vec<Feature>) -> Self {
+        Self { id: DocId(0), key: Key(0), origin: OriginKey::of(""), features }
     }
 }
 
