@@ -565,7 +565,9 @@ impl<I: Index> Engine<I> {
             };
             let most = (0..pages.len()).max_by_key(|&place| order(&pages[place]));
             let Some((page, keys)) = most.map(|most| pages.swap_remove(most)) else { break };
-            keys.iter().for_each(|it| is_new[it.1] = false);
+            for &(_, key) in keys {
+                is_new[key] = false;
+            }
             found.push(page);
         }
         found

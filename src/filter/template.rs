@@ -158,7 +158,7 @@ impl Template {
             all.extend(features);
         }
         // A page that has more features than one of these is another page.
-        let more = (0..).find(|feature| !all.contains(feature)).unwrap_or_default();
+        let more = (0..=Feature::MAX).find(|feature| !all.contains(feature)).unwrap_or_default();
         let mut template = Self::default();
         for (number, mut features) in samples.into_iter().enumerate() {
             features.extend((equal >> number & 1 == 0).then_some(more));

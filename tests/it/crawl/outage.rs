@@ -124,7 +124,8 @@ fn seeds_that_a_spent_budget_has_kept_from_being_fetched_are_named() {
     let pages = ["/", "/1", "/2"];
     let routes = pages
         .iter()
-        .fold(Routes::new(), |routes, path| routes.at("a.test", path, page(path, &pages)));
+        .fold(Routes::new(), |routes, path| routes.at("a.test", path, page(path, &pages)))
+        .at("a.test", "/3", page("/3", &[]));
     let site = Site::new(routes, &["a.test/", "b.test/", "a.test/3"]).planned(|plan| {
         plan.fetch.resolve.insert("b.test".to_owned(), closed());
         plan.crawl.concurrency = 1.try_into().unwrap();
