@@ -17,7 +17,7 @@ use arrow_schema::{ArrowError, DataType};
 use pagesieve::{
     Document, Filter,
     extract::{Extracted, Extractor},
-    filter::{Key, Rule, Sketch, Template, Thresholds, WindowOptions, repeats},
+    filter::{Key, Rule, Sketch, Template, Thresholds, WindowOptions},
     page::UrlOptions,
     submission::{Payload, Preparation, Submission},
 };
@@ -235,7 +235,7 @@ impl Corpus {
                 |other: &Sketch| other.keys().iter().any(|it| page.keys().contains(it));
             let is_repeated = unique.iter().any(|other| {
                 let sides = [(page, &template), (other, &template)];
-                share_keys(other) && repeats(&self.rule, &self.thresholds, sides).is_some()
+                share_keys(other) && self.thresholds.repeats(&self.rule, sides).is_some()
             });
             if !is_repeated && unique.len() < TEMPLATE {
                 template.learn(page);
@@ -306,10 +306,10 @@ impl Held {
             let both = [(&self.sketch, &*self.marks), (&other.sketch, &*other.marks)];
             let template = Template::of_marks(&both);
             let sides = [(&self.sketch, &template), (&other.sketch, &template)];
-            return repeats(rule, thresholds, sides);
+            return thresholds.repeats(rule, sides);
         }
         let sides = [(&self.sketch, &self.template), (&other.sketch, &other.template)];
-        repeats(rule, thresholds, sides)
+        thresholds.repeats(rule, sides)
     }
 }
 

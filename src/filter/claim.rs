@@ -55,29 +55,27 @@ impl<'a> Claim<'a> {
     }
 }
 
-/// How a document repeats another one, if it does: by the steps of the filter, apart from its window. Each comes with the template of its origin, the
-/// later one first. The match has no number.
-///
-/// ```
-/// use pagesieve::{Filter, filter::{Options, Rule, Step, Template, Thresholds, repeats}};
-///
-/// let options = Options::default();
-/// let documents = Filter::new(&options)?.documents();
-/// let [a, b] = ["The tide is high.", "the TIDE is high!"].map(|text| documents.text("", text));
-/// let template = Template::default();
-/// let sides = [(b.sketch(), &template), (a.sketch(), &template)];
-/// let found = repeats(&Rule::default(), &Thresholds::new(&options), sides);
-/// assert_eq!(found.map(|found| found.step), Some(Step::Text));
-/// # Ok::<(), pagesieve::OptionsError>(())
-/// ```
-#[must_use]
-pub fn repeats(
-    rule: &Rule,
-    thresholds: &Thresholds,
-    sides: [(&Sketch, &Template); 2],
-) -> Option<Match> {
-    let (later, template) = sides[0];
-    match_of(rule, thresholds, sides, || is_thin(rule, later, template))
+impl Thresholds {
+    /// How a document repeats another one, if it does: by the steps of the filter, apart from its window. Each comes with the template of its origin,
+    /// the later one first. The match has no number.
+    ///
+    /// ```
+    /// use pagesieve::{Filter, filter::{Options, Rule, Step, Template, Thresholds}};
+    ///
+    /// let options = Options::default();
+    /// let documents = Filter::new(&options)?.documents();
+    /// let [a, b] = ["The tide is high.", "the TIDE is high!"].map(|text| documents.text("", text));
+    /// let template = Template::default();
+    /// let sides = [(b.sketch(), &template), (a.sketch(), &template)];
+    /// let found = Thresholds::new(&options).repeats(&Rule::default(), sides);
+    /// assert_eq!(found.map(|found| found.step), Some(Step::Text));
+    /// # Ok::<(), pagesieve::OptionsError>(())
+    /// ```
+    #[must_use]
+    pub fn repeats(&self, rule: &Rule, sides: [(&Sketch, &Template); 2]) -> Option<Match> {
+        let (later, template) = sides[0];
+        match_of(rule, self, sides, || is_thin(rule, later, template))
+    }
 }
 
 fn match_of(

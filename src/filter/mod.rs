@@ -73,7 +73,6 @@ use crate::{
 pub(crate) use claim::Claim;
 #[doc(hidden)]
 pub use claim::Ground;
-pub use claim::repeats;
 pub use compare::{Comparison, compare};
 pub(crate) use compare::{Part, Passage};
 pub use document::{Document, Documents};
