@@ -9,8 +9,8 @@ use std::{
 };
 
 use super::{
-    directory::{DERIVED, STATE},
-    plan::CrawlError,
+    directory::DERIVED,
+    plan::{CrawlError, STATE},
     verify::{Known, state_of},
 };
 use crate::{

@@ -5,15 +5,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::plan::CrawlError;
+use super::plan::{CrawlError, STATE};
 use crate::{
     report::{HTML, JSON, Report},
     sink::{CHANGES, Checksums, DUPLICATES, LINES, Mark, PAGES, parts, warc},
     state::{State, StateError, WriteLock},
 };
-
-/// The state's file in the run directory.
-pub(super) const STATE: &str = "state.sqlite";
 
 /// The other files of a run, except WARC files. Earlier versions wrote `skipped.jsonl`.
 const OUTPUTS: [&str; 6] = [PAGES, DUPLICATES, CHANGES, "skipped.jsonl", HTML, JSON];

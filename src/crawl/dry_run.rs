@@ -12,9 +12,9 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 use url::Url;
 
 use super::{
-    directory::{STATE, check_owner, check_unclaimed},
+    directory::{check_owner, check_unclaimed},
     fetch::{Contact, FetchError, Fetcher, Resource, Response},
-    plan::{CrawlError, Plan},
+    plan::{CrawlError, Plan, STATE},
     robots::{self, Robots, RobotsRequest, RobotsResponse, product_token},
     scope::Scope,
     sitemap,

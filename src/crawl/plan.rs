@@ -11,7 +11,6 @@ use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    directory::STATE,
     fetch::{self, FetchError},
     politeness,
     scope::{Scope, ScopeError, Seed, SeedLineError, Source, read_seed_file},
@@ -306,6 +305,9 @@ impl Plan {
 
 /// The URLs of a seed list, and whether each is a page or a sitemap.
 pub(crate) type Root = (UrlKind, Vec<NormalUrl>);
+
+/// The name of the state in a run directory.
+pub(super) const STATE: &str = "state.sqlite";
 
 /// Why there is no run.
 fn why_no_run(path: &Path) -> String {

@@ -13,8 +13,8 @@ use std::{
 };
 
 use super::{
-    directory::{STATE, check_unclaimed, is_run},
-    plan::CrawlError,
+    directory::{check_unclaimed, is_run},
+    plan::{CrawlError, STATE},
 };
 use crate::{
     report::counted,

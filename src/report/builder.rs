@@ -19,8 +19,8 @@ use crate::{
     },
     sink::ChangeName,
     state::{
-        HostId, JudgedDocument, Reason, SkipCause, State, StateError, SuspendCause, UrlId, UrlRow,
-        UrlState, Visit,
+        HostId, JudgedDocument, Reason, SkipCause, State, StateError, SuspendCause, SuspendedRow,
+        UrlId, UrlRow, UrlState, Visit,
     },
 };
 
@@ -63,12 +63,49 @@ pub(crate) struct Pages {
 /// The URLs that failed, counted.
 #[derive(Debug, Default)]
 struct Urls {
-    /// Seeds that could not be reached, and those with an answer that is no page: how many, and the first of them.
-    unreachable: (u64, Vec<UrlRow>),
-    pageless: (u64, Vec<UrlRow>),
+    seeds: Seeds,
     broken: Broken,
     suspended: Vec<SuspendedHost>,
     examples: BTreeMap<Reason, Vec<Example>>,
+}
+
+/// Seeds without a page: how many, and the first of them.
+#[derive(Debug, Default)]
+struct Seeds {
+    /// Those that could not be reached.
+    unreachable: (u64, Vec<UrlRow>),
+    /// Those with an answer that is no page.
+    pageless: (u64, Vec<UrlRow>),
+    /// Hosts that do not answer, and how that was noticed. Their seeds are queued.
+    silent: HashMap<HostId, String>,
+}
+
+impl Seeds {
+    fn new(suspended: &[SuspendedRow]) -> Self {
+        let is_silent = |row: &&SuspendedRow| {
+            matches!(row.cause, SuspendCause::Unanswered(_) | SuspendCause::Stopped(_))
+        };
+        let silent =
+            suspended.iter().filter(is_silent).map(|row| (row.host, row.cause.to_string()));
+        Self { silent: silent.collect(), ..Self::default() }
+    }
+
+    /// Adds a URL that was skipped or is queued, if it is a seed without a page.
+    fn add(&mut self, row: &UrlRow, reason: Reason) {
+        // Redirects of a seed have its depth.
+        let is_seed = row.referrer.is_none() || row.depth == 0 && row.hops > 0;
+        let silent = self.silent.get(&row.host).filter(|_| reason == Reason::Host);
+        let (count, first) = if row.cause.is_some_and(SkipCause::may_pass) || silent.is_some() {
+            &mut self.unreachable
+        } else {
+            &mut self.pageless
+        };
+        if is_seed && (is_no_page(reason) || silent.is_some()) {
+            *count += 1;
+            let detail = silent.or(row.detail.as_ref()).cloned();
+            first.extend((first.len() < SEEDS).then(|| UrlRow { detail, ..row.clone() }));
+        }
+    }
 }
 
 impl Builder {
@@ -208,10 +245,11 @@ impl Builder {
         found: &Pages,
         (hosts, groups, urls): (&[Host], &[Group], Urls),
     ) -> Result<Vec<Warning>, StateError> {
-        let is_all = urls.unreachable.0 == run.counts.all_skipped();
+        let Seeds { unreachable, pageless, .. } = urls.seeds;
+        let is_all = unreachable.0 == run.counts.all_skipped();
         // If there is no page at all, the next warning says so.
-        let pageless = if run.end == End::Nothing { Default::default() } else { urls.pageless };
-        let unreachable = Warning::of_seeds(urls.unreachable, pageless);
+        let pageless = if run.end == End::Nothing { Default::default() } else { pageless };
+        let unreachable = Warning::of_seeds(unreachable, pageless);
         let open = Warning::of_open(run.end, &run.counts, run.suspended.len());
         let mut nothing =
             Warning::of_nothing(&run.counts, run.end, |reason| example(state, reason))?;
@@ -314,13 +352,7 @@ impl Pages {
     fn add_urls(&mut self, state: &State) -> Result<Urls, StateError> {
         let rows = state.suspended_hosts()?;
         let mut waiting: HashMap<_, u64> = rows.iter().map(|row| (row.host, 0)).collect();
-        let mut silent = HashMap::new();
-        for row in &rows {
-            if matches!(row.cause, SuspendCause::Unanswered(_) | SuspendCause::Stopped(_)) {
-                silent.insert(row.host, row.cause.to_string());
-            }
-        }
-        let mut urls = Urls::default();
+        let mut urls = Urls { seeds: Seeds::new(&rows), ..Urls::default() };
         // Of most, the state is all that counts.
         let (mut counts, broken) = (BTreeMap::<Reason, u64>::new(), &mut urls.broken);
         let select = |id: UrlId, state: UrlState, host: HostId| {
@@ -351,20 +383,7 @@ impl Pages {
                 host.fetched += u64::from(fetched);
                 host.failed += u64::from(is_failure(reason));
             }
-            // Redirects of a seed have its depth.
-            let is_seed = row.referrer.is_none() || row.depth == 0 && row.hops > 0;
-            let silent = silent.get(&row.host).filter(|_| reason == Reason::Host);
-            let list = if row.cause.is_some_and(SkipCause::may_pass) || silent.is_some() {
-                Some(&mut urls.unreachable)
-            } else {
-                is_no_page(reason).then_some(&mut urls.pageless)
-            };
-            if let Some((count, first)) = list.filter(|_| is_seed) {
-                *count += 1;
-                let row =
-                    || UrlRow { detail: silent.cloned().or(row.detail.clone()), ..row.clone() };
-                first.extend((first.len() < SEEDS).then(row));
-            }
+            urls.seeds.add(&row, reason);
             let examples = urls.examples.entry(reason).or_default();
             if examples.len() < EXAMPLES {
                 examples.push(example_of(state, reason, row)?);

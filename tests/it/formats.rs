@@ -169,7 +169,7 @@ fn warnings() -> Vec<Value> {
     [
         Warning::Open { urls: 1, hosts: 1 },
         Warning::Unreachable { count: 1, seeds: vec![seed.clone()] },
-        Warning::Unasked { count: 1, seeds: vec![seed] },
+        Warning::Unasked { count: 1, seeds: vec![UnreachableSeed { answered: false, ..seed }] },
         Warning::Moved { count: 1, seeds: vec![MovedSeed { url: name(), to: name() }] },
         Warning::Nothing {
             reason: None,

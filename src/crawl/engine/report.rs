@@ -7,8 +7,8 @@ use crate::{
     crawl::{
         cluster::member_report,
         control::Tally,
-        directory::{STATE, check_report, open_run},
-        plan::CrawlError,
+        directory::{check_report, open_run},
+        plan::{CrawlError, STATE},
     },
     filter::Options,
     page::Timestamp,

@@ -21,9 +21,9 @@ use crate::{
     crawl::{
         against::{Others, adopt},
         cluster::Cluster,
-        directory::{STATE, check_owner, check_unclaimed, keep_marks},
+        directory::{check_owner, check_unclaimed, keep_marks},
         outcome::Skipped,
-        plan::{CrawlError, Dedup, Links, Plan, Root, Store},
+        plan::{CrawlError, Dedup, Links, Plan, Root, STATE, Store},
         robots::product_token,
         schedule::{Budget, Clock, Limits, Order, Patience, Schedule},
     },

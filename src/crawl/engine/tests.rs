@@ -196,6 +196,6 @@ fn many_known_urls() {
 }
 
 fn state_size(plan: &Plan) -> u64 {
-    let path = plan.directory.join(crate::crawl::directory::STATE);
+    let path = plan.directory.join(crate::crawl::plan::STATE);
     path.metadata().unwrap().len()
 }
