@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use arrow_array::{
-    Array, ArrayRef, BinaryViewArray, Int64Array, RecordBatch, StringViewArray, UInt64Array,
+    Array, ArrayRef, BinaryViewArray, Float64Array, Int64Array, RecordBatch, StringViewArray,
+    UInt64Array,
     cast::AsArray,
-    types::{Int64Type, UInt64Type},
+    types::{Float64Type, Int64Type, UInt64Type},
 };
 use arrow_cast::cast;
 use arrow_schema::{DataType, TimeUnit};
@@ -38,6 +39,7 @@ enum Column {
     Bytes(BinaryViewArray),
     Integers(Int64Array),
     Unsigned(UInt64Array),
+    Floats(Float64Array),
     /// In milliseconds since 1970.
     Times(Int64Array),
 }
@@ -52,6 +54,8 @@ pub(crate) fn batches(table: &Bound<'_, PyAny>, reader: &mut Reader) -> PyResult
     let batches = table.extract::<AnyArray>()?.into_reader()?;
     let field = batches.field();
     let DataType::Struct(fields) = field.data_type() else { return Ok(batches) };
+    let id = fields.find(reader.columns.name(Field::Id));
+    reader.has_integers = id.is_some_and(|(_, id)| id.data_type().is_integer());
     let names: Vec<&str> = fields.iter().map(|it| it.name().as_str()).collect();
     check_names(&names, &reader.columns)?;
     for name in names {
@@ -148,6 +152,9 @@ impl Column {
             (Field::Id | Field::Time, kind) if kind.is_integer() => {
                 Self::Integers(to(&DataType::Int64)?.as_primitive::<Int64Type>().clone())
             }
+            (Field::Time, kind) if kind.is_floating() => {
+                Self::Floats(to(&DataType::Float64)?.as_primitive::<Float64Type>().clone())
+            }
             (Field::Time, DataType::Timestamp(_, Some(zone))) => {
                 let times = DataType::Timestamp(TimeUnit::Millisecond, Some(zone.clone()));
                 let times = cast(&to(&times)?, &DataType::Int64);
@@ -156,9 +163,12 @@ impl Column {
             }
             (field, kind) => {
                 let expected = match field {
+                    Field::Id if kind.is_floating() => {
+                        "strings or integers (pandas: `astype(\"Int64\")` keeps integers beside missing values)"
+                    }
                     Field::Id => "strings or integers",
                     Field::Html => "strings or bytes",
-                    Field::Time => "times with a time zone, strings (RFC 3339) or integers",
+                    Field::Time => "times with a time zone, strings (RFC 3339) or numbers",
                     _ => "strings",
                 };
                 let message = format!("the column `{name}` must hold {expected}, not {kind}");
@@ -173,6 +183,7 @@ impl Column {
             Self::Bytes(it) => it.is_valid(row).then(|| Value::Bytes(Cow::Borrowed(it.value(row)))),
             Self::Integers(it) => it.is_valid(row).then(|| Value::Integer(it.value(row).into())),
             Self::Unsigned(it) => it.is_valid(row).then(|| Value::Integer(it.value(row).into())),
+            Self::Floats(it) => it.is_valid(row).then(|| Value::Float(it.value(row))),
             Self::Times(it) => it.is_valid(row).then(|| Value::Time(Timestamp(it.value(row)))),
         }
     }

@@ -232,7 +232,7 @@ impl Decision {
         Ok((restore, (serde_json::to_string(self).map_err(wrong)?,)))
     }
 
-    /// The decision as `pagesieve filter` prints it, of a known id with the distances from its former version.
+    /// The decision with the fields that `pagesieve filter` prints, of a known id with the distances from its former version.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         dict.set_item("id", self.id(py)?)?;

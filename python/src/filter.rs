@@ -5,6 +5,7 @@
 use std::{
     collections::{HashMap, VecDeque},
     error::Error,
+    num::{NonZeroU64, NonZeroUsize},
     path::{Path, PathBuf},
     process,
     sync::{
@@ -24,7 +25,7 @@ use pagesieve::{
     submission::{Field, Identity, Preparation, Submission, Times},
 };
 use pyo3::{
-    exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyTypeError, PyValueError},
+    exceptions::{PyMemoryError, PyOSError, PyTypeError, PyValueError},
     prelude::*,
     types::{PyBytes, PyDict, PyString},
 };
@@ -411,7 +412,7 @@ impl Filter {
     /// text: its text, or html: a page, as str or as the bytes that were received
     /// id: a str or an int that names it; without one its url names it, or else "#5" for the sixth document
     /// url: its absolute URL: links and what pages have in common are those of its site
-    /// time: when it arrived: a datetime with a time zone, RFC 3339, or seconds or milliseconds since 1970; by default now
+    /// time: when it arrived: a datetime with a time zone, RFC 3339, or seconds or milliseconds since 1970 (int or float); by default now
     /// content_type: the header that came with the bytes of a page
     #[pyo3(signature = (text=None, *, id=None, html=None, url=None, time=None, content_type=None))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
@@ -453,7 +454,7 @@ impl Filter {
 
     /// Judges many documents, some at a time: an iterator of decisions in order.
     ///
-    /// documents: an iterable of texts, pairs (id, text) or dicts; or a table or column of pyarrow, pandas, polars or DuckDB, a
+    /// documents: an iterable of texts, pairs (id, text), dicts or tables; or a table or column of pyarrow, pandas, polars or DuckDB, a
     ///     pyarrow.dataset.Dataset or a polars.LazyFrame, which is read in batches
     /// text, html, id, url, time, content_type: what the fields or columns are called
     /// on_error: what is done with a document that cannot be read: "raise" an exception, "skip" it, or "report": give the exception in its place
@@ -472,9 +473,12 @@ impl Filter {
         content_type: Option<String>,
         on_error: &str,
         as_table: bool,
-        chunk: usize,
+        chunk: i64,
     ) -> PyResult<Bound<'py, PyAny>> {
         refuse_one(documents)?;
+        let chunk = usize::try_from(chunk).ok().and_then(NonZeroUsize::new).ok_or_else(|| {
+            PyValueError::new_err(format!("`chunk`: {chunk} is too small: write 1 or more"))
+        })?;
         let py = this.py();
         let mut columns = Columns::default();
         let names = [
@@ -488,7 +492,8 @@ impl Filter {
         columns.rename_all(names);
         let reader = Reader::new(columns, this.get().times());
         let on_error = OnError::named(on_error)?;
-        let mut decisions = Decisions::new(this.unbind(), documents, reader, (chunk, on_error))?;
+        let mut decisions =
+            Decisions::new(this.unbind(), documents, reader, (chunk.get(), on_error))?;
         if as_table {
             return decisions.into_table(py);
         }
@@ -497,7 +502,8 @@ impl Filter {
     }
 
     /// The same, with the places of documents as their ids: for `clusters`.
-    #[pyo3(signature = (documents, *, text=None, html=None, url=None, content_type=None))]
+    #[pyo3(signature = (documents, *, text=None, html=None, url=None, content_type=None, on_error="raise"))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn _judge_rows(
         this: Bound<'_, Self>,
         documents: &Bound<'_, PyAny>,
@@ -505,6 +511,7 @@ impl Filter {
         html: Option<String>,
         url: Option<String>,
         content_type: Option<String>,
+        on_error: &str,
     ) -> PyResult<Decisions> {
         refuse_one(documents)?;
         let mut columns = Columns::default();
@@ -516,7 +523,7 @@ impl Filter {
         ];
         columns.rename_all(names);
         let reader = Reader::new(columns, this.get().times());
-        let how = (1024, OnError::Raise);
+        let how = (1024, OnError::named(on_error)?);
         Ok(Decisions::new(this.unbind(), documents, reader, how)?.by_place())
     }
 
@@ -711,7 +718,7 @@ impl Explanation {
 fn explain(inner: &Inner, submissions: [Submission; 2]) -> Result<Explanation, Failure> {
     let fingerprinter = inner.preparation.documents().fingerprinter();
     let mut two = with_seed(&inner.options, fingerprinter.recipe().hash_seed);
-    two.window = WindowOptions::new(std::num::NonZeroU64::MIN, None);
+    two.window = WindowOptions::new(NonZeroU64::MIN, None);
     let mut window = Window::in_memory(&two)?;
     let [(mut a, text_a), (mut b, text_b)] = submissions.map(|it| inner.prepare(it, 0));
     // No document repeats itself, whatever their ids are.
@@ -781,10 +788,15 @@ fn raise(path: Option<&Path>, failure: Failure) -> PyErr {
         Failure::Closed => return PyValueError::new_err("the filter is closed: open it again"),
         Failure::Forked => {
             let message = "the filter in a file belongs to the process that opened it: open another file in a new process";
-            return PyRuntimeError::new_err(message);
+            return StateError::new_err(message);
         }
         Failure::State(error @ state::StateError::Forked) => {
-            return PyRuntimeError::new_err(error.to_string());
+            return StateError::new_err(error.to_string());
+        }
+        Failure::State(state::StateError::Busy { path }) => {
+            let message =
+                "is in use by another process, or by another Filter of this one: close it";
+            return StateError::new_err(format!("{} {message}", path.display()));
         }
         Failure::State(error) => error,
     };
@@ -804,6 +816,7 @@ fn raise(path: Option<&Path>, failure: Failure) -> PyErr {
     match error {
         state::StateError::Memory(OptionsError::Refused(_)) => PyMemoryError::new_err(message),
         _ if error.is_full() => PyOSError::new_err((NO_ROOM, message)),
+        state::StateError::Linked { .. } => StateError::new_err(message),
         _ if error.is_misuse() => PyValueError::new_err(message),
         _ => StateError::new_err(message),
     }

@@ -10,7 +10,7 @@ use pyo3::{
     exceptions::{PyTypeError, PyValueError},
     prelude::*,
     types::{
-        PyByteArray, PyBytes, PyDateTime, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple,
+        PyBool, PyByteArray, PyBytes, PyDateTime, PyDict, PyInt, PyList, PyString, PyTuple,
         PyTzInfoAccess,
     },
 };
@@ -109,13 +109,15 @@ pub(crate) struct Reader {
     pub(crate) times: Times,
     /// Names that were not read, and are still to be reported.
     pub(crate) unknown: Vec<String>,
+    /// Whether the last table has a column of integers as ids.
+    pub(crate) has_integers: bool,
     /// Names that were reported.
     known_unknown: Vec<String>,
 }
 
 impl Reader {
     pub(crate) fn new(columns: Columns, times: Times) -> Self {
-        Self { columns, times, unknown: Vec::new(), known_unknown: Vec::new() }
+        Self { columns, times, ..Self::default() }
     }
 
     /// One of many documents.
@@ -158,7 +160,9 @@ impl Reader {
 
     /// Remembers a field that is not read, once.
     pub(crate) fn note_unknown(&mut self, name: &str) {
-        if !self.known_unknown.iter().any(|known| known == name) {
+        // The index of pandas is no field.
+        let is_index = name.starts_with("__index_level_");
+        if !is_index && !self.known_unknown.iter().any(|known| known == name) {
             self.known_unknown.push(name.to_owned());
             self.unknown.push(name.to_owned());
         }
@@ -170,8 +174,12 @@ impl Reader {
         field: Field,
         value: &Bound<'_, PyAny>,
     ) -> Result<(), Problem> {
-        let Some(value) = value_of(value)? else { return Ok(()) };
-        Ok(fields.set(field, self.columns.name(field), value)?)
+        match value_of(value)? {
+            None => Ok(()),
+            // In rows of pandas, it stands for a missing value.
+            Some(Value::Float(number)) if number.is_nan() && field != Field::Time => Ok(()),
+            Some(value) => Ok(fields.set(field, self.columns.name(field), value)?),
+        }
     }
 }
 
@@ -200,16 +208,22 @@ fn value_of<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<Option<Value<'a>>> {
     if let Ok(time) = value.cast::<PyDateTime>() {
         return Ok(Some(time_of(time)?));
     }
-    if let Ok(number) = value.cast::<PyFloat>() {
-        // In the columns of pandas, it stands for a missing value.
-        let is_missing = number.value().is_nan();
-        return Ok((!is_missing).then(|| Value::Other(number.value().to_string())));
+    let shown = || value.str().map_or_else(|_| kind_of(value), |it| it.to_string_lossy().into());
+    if value.is_instance_of::<PyBool>() {
+        return Ok(Some(Value::Other(shown())));
     }
-    let is_integer = value.is_instance_of::<PyInt>() || value.hasattr("__index__")?;
-    if is_integer && let Ok(number) = value.extract::<i128>() {
-        return Ok(Some(Value::Integer(number)));
+    if value.is_instance_of::<PyInt>() || value.hasattr("__index__")? {
+        // Of 64 bits, as in JSON and in tables.
+        let number = value.extract::<i64>().map(i128::from);
+        let number = number.or_else(|_| value.extract::<u64>().map(i128::from));
+        return Ok(Some(number.map_or_else(|_| Value::Other(shown()), Value::Integer)));
     }
-    Ok(Some(Value::Other(kind_of(value))))
+    // Also the floats of NumPy.
+    let real = value.py().import("numbers")?.getattr("Real")?;
+    Ok(Some(match value.extract::<f64>() {
+        Ok(number) if value.is_instance(&real)? => Value::Float(number),
+        _ => Value::Other(kind_of(value)),
+    }))
 }
 
 fn time_of(time: &Bound<'_, PyDateTime>) -> PyResult<Value<'static>> {
@@ -230,7 +244,9 @@ pub(crate) fn id_of(id: &Bound<'_, PyAny>) -> PyResult<Id> {
         Some(Value::Integer(number)) => Ok(Id::integer(number)),
         _ => {
             let kind = kind_of(id);
-            Err(PyTypeError::new_err(format!("an id must be a str or an int, not {kind}")))
+            Err(PyTypeError::new_err(format!(
+                "an id must be a str or an int of 64 bits, not {kind}"
+            )))
         }
     }
 }

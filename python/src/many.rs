@@ -100,14 +100,9 @@ enum Item {
     Raised(PyErr),
 }
 
-enum Source {
-    Items(Py<PyIterator>),
-    Tables(Tables),
-}
-
-/// One table after another, batch by batch.
-struct Tables {
-    more: Option<Py<PyIterator>>,
+/// Where documents come from: one item after another, of which each may be a table, which is read batch by batch.
+struct Source {
+    items: Option<Py<PyIterator>>,
     /// Used by one thread at a time.
     batches: Option<Mutex<Batches>>,
     reading: Option<Reading>,
@@ -118,7 +113,7 @@ impl Source {
     fn of(documents: &Bound<'_, PyAny>, reader: &mut Reader) -> PyResult<Self> {
         if arrow::is_arrow(documents)? {
             let batches = arrow::batches(documents, reader)?;
-            return Ok(Self::Tables(Tables::new(None, Some(batches))));
+            return Ok(Self::new(None, Some(batches)));
         }
         // A LazyFrame of polars.
         if documents.hasattr("collect_batches")? {
@@ -126,7 +121,7 @@ impl Source {
             let names = arrow::read_names(&names.extract::<Vec<String>>()?, reader)?;
             let frames = documents.call_method1("select", (names,))?;
             let more = Some(frames.call_method0("collect_batches")?.try_iter()?.unbind());
-            return Ok(Self::Tables(Tables::new(more, None)));
+            return Ok(Self::new(more, None));
         }
         // A Dataset of PyArrow, or a Scanner of one.
         let scanner = if documents.hasattr("scanner")? {
@@ -138,41 +133,15 @@ impl Source {
         };
         if let Some(scanner) = scanner {
             let batches = arrow::batches(&scanner.call_method0("to_reader")?, reader)?;
-            return Ok(Self::Tables(Tables::new(None, Some(batches))));
+            return Ok(Self::new(None, Some(batches)));
         }
-        Ok(Self::Items(documents.try_iter()?.unbind()))
+        Ok(Self::new(Some(documents.try_iter()?.unbind()), None))
+    }
+    fn new(items: Option<Py<PyIterator>>, batches: Option<Batches>) -> Self {
+        Self { items, batches: batches.map(Mutex::new), reading: None, rows: None }
     }
 
     /// The next document. The outer error is a signal or the end of the process: it says nothing of the documents.
-    fn next(&mut self, py: Python<'_>, reader: &mut Reader) -> PyResult<Option<Slot>> {
-        match self {
-            Self::Items(items) => match items.bind(py).clone().next() {
-                None => Ok(None),
-                Some(Ok(item)) => Ok(Some(Slot::of(reader.read(&item)))),
-                Some(Err(error)) if error.is_instance_of::<PyException>(py) => {
-                    Ok(Some(Slot::Wrong(Wrong::Source(error))))
-                }
-                Some(Err(error)) => Err(error),
-            },
-            Self::Tables(tables) => tables.next(py, reader),
-        }
-    }
-}
-
-impl Slot {
-    fn of(read: Result<Submission, Problem>) -> Self {
-        match read {
-            Ok(submission) => Self::Document(submission),
-            Err(error) => Self::Wrong(Wrong::Document(error)),
-        }
-    }
-}
-
-impl Tables {
-    fn new(more: Option<Py<PyIterator>>, batches: Option<Batches>) -> Self {
-        Self { more, batches: batches.map(Mutex::new), reading: None, rows: None }
-    }
-
     fn next(&mut self, py: Python<'_>, reader: &mut Reader) -> PyResult<Option<Slot>> {
         loop {
             if let Some(row) = self.rows.as_mut().and_then(|rows| rows.take(reader)) {
@@ -207,15 +176,37 @@ impl Tables {
                 })?);
                 continue;
             }
-            let more = self.more.as_ref().and_then(|more| more.bind(py).clone().next());
-            let Some(table) = more.transpose()? else { return Ok(None) };
-            self.batches = Some(Mutex::new(arrow::batches(&table, reader)?));
+            let item = self.items.as_ref().and_then(|items| items.bind(py).clone().next());
+            let read = match item {
+                None => return Ok(None),
+                Some(Ok(item)) => match reader.read(&item) {
+                    Err(_) if arrow::is_arrow(&item)? => arrow::batches(&item, reader),
+                    read => return Ok(Some(Slot::of(read))),
+                },
+                Some(Err(error)) => Err(error),
+            };
+            match read {
+                Ok(batches) => self.batches = Some(Mutex::new(batches)),
+                Err(error) if error.is_instance_of::<PyException>(py) => {
+                    return Ok(Some(Slot::Wrong(Wrong::Source(error))));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+impl Slot {
+    fn of(read: Result<Submission, Problem>) -> Self {
+        match read {
+            Ok(submission) => Self::Document(submission),
+            Err(error) => Self::Wrong(Wrong::Document(error)),
         }
     }
 }
 
 /// Whoever gives batches may wait for a thread that needs Python's lock, also when it is dropped.
-impl Drop for Tables {
+impl Drop for Source {
     fn drop(&mut self) {
         let (batches, reading) = (self.batches.take(), self.reading.take());
         if batches.is_some() || reading.is_some() {
@@ -236,7 +227,7 @@ impl Decisions {
             filter,
             source,
             reader,
-            chunk: chunk.max(1),
+            chunk,
             on_error,
             by_place: false,
             read: 0,
@@ -373,26 +364,44 @@ impl Decisions {
             });
         }
         let wrong = |error: ArrowError| PyValueError::new_err(error.to_string());
-        let batch = table(&rows, self.on_error == OnError::Report).map_err(wrong)?;
+        let has_integers = self.reader.has_integers;
+        let batch = table(&rows, self.on_error == OnError::Report, has_integers).map_err(wrong)?;
+        let lost = |it: &Decision| it.of.as_deref().is_some_and(|id| integer(id).is_none());
+        if batch.column(0).data_type() == &DataType::Int64
+            && rows.iter().flatten().any(|it| lost(it))
+        {
+            let message = c"`match` is null where a document repeats one whose id is no integer";
+            PyErr::warn(py, &py.get_type::<PyUserWarning>(), message, 2)?;
+        }
         let schema = batch.schema();
         PyTable::try_new(vec![batch], schema)?.into_pyarrow(py)
     }
 }
 
-/// A row for each document.
-fn table(rows: &[Result<Box<Decision>, String>], reports: bool) -> Result<RecordBatch, ArrowError> {
+/// An id in a column of integers.
+fn integer(id: &str) -> Option<i64> {
+    match GivenId::of(id) {
+        GivenId::Integer(number) => i64::try_from(number).ok(),
+        _ => None,
+    }
+}
+
+/// A row for each document. Ids and matches are integers if all ids are; without any, as `has_integers` says.
+fn table(
+    rows: &[Result<Box<Decision>, String>],
+    reports: bool,
+    has_integers: bool,
+) -> Result<RecordBatch, ArrowError> {
     let each = |of: &dyn Fn(&Decision) -> Option<String>| -> ArrayRef {
         let values = rows.iter().map(|row| of(row.as_ref().ok()?));
         Arc::new(values.collect::<StringArray>())
     };
+    let mut judged = rows.iter().flatten().map(|it| integer(&it.of_id)).peekable();
+    let are_integers =
+        judged.peek().map_or(has_integers, |_| true) && judged.all(|id| id.is_some());
     let ids = |of: &dyn Fn(&Decision) -> Option<&str>| -> ArrayRef {
         let kept = || rows.iter().map(|row| of(row.as_ref().ok()?));
-        let integer = |id: &str| match GivenId::of(id) {
-            GivenId::Integer(number) => i64::try_from(number).ok(),
-            _ => None,
-        };
-        let are_integers = kept().flatten().all(|id| integer(id).is_some());
-        if are_integers && kept().flatten().next().is_some() {
+        if are_integers {
             return Arc::new(kept().map(|id| integer(id?)).collect::<Int64Array>());
         }
         let printed = kept().map(|id| Some(GivenId::of(id?).to_string()));

@@ -61,6 +61,41 @@ fn parse<T: DeserializeOwned>(key: &str, value: &Bound<'_, PyAny>) -> PyResult<T
         json.map_err(|error| wrong(&error.value(value.py()).to_string()))?.extract()?;
     serde_json::from_str(&json).map_err(|error| {
         let message = error.to_string();
-        wrong(message.split(" at line ").next().unwrap_or(&message))
+        wrong(&in_python(message.split(" at line ").next().unwrap_or(&message)))
     })
+}
+
+/// What serde says, with the names that Python has for types.
+fn in_python(message: &str) -> String {
+    const FOUND: [(&str, &str); 10] = [
+        ("unknown variant", "unknown value"),
+        ("unknown field", "unknown key"),
+        ("invalid type: string", "found the str"),
+        ("invalid type: integer", "found the int"),
+        ("invalid value: integer", "found the int"),
+        ("invalid type: floating point", "found the float"),
+        ("invalid type: boolean", "found the bool"),
+        ("invalid type: map", "found a dict"),
+        ("invalid type: sequence", "found a list"),
+        ("invalid type: null", "found None"),
+    ];
+    const EXPECTED: [(&str, &str); 7] = [
+        ("a string", "a str"),
+        ("a boolean", "a bool"),
+        ("f64", "a float"),
+        ("u32", "an int from 0 on"),
+        ("u64", "an int from 0 on"),
+        ("a nonzero u64", "an int from 1 on"),
+        ("struct WindowOptions", "a dict"),
+    ];
+    let named = |names: &[(&str, &str)], said: &str| {
+        let known = names.iter().find_map(|(own, python)| Some((said.strip_prefix(own)?, *python)));
+        known.map_or_else(|| said.to_owned(), |(rest, python)| format!("{python}{rest}"))
+    };
+    let (found, expected) = message.rsplit_once(", expected ").unzip();
+    let found = named(&FOUND, found.unwrap_or(message));
+    match expected {
+        Some(expected) => format!("{found}, expected {}", named(&EXPECTED, expected)),
+        None => found,
+    }
 }

@@ -36,7 +36,7 @@ def test_a_document_that_repeats_an_earlier_one_is_a_duplicate():
 
 def test_ids_come_back_as_they_were_given():
     seen = Filter()
-    ids = ["a", "5", 5, 0, -3, 2**70, "", "\u00e4\u4e2d", True]
+    ids = ["a", "5", 5, 0, -(2**63), 2**64 - 1, "", "\u00e4\u4e2d"]
     texts = [f"text number {number}" for number in range(len(ids))]
     assert [decision.id for decision in seen.judge_many(zip(ids, texts))] == ids
     again = [seen.judge(text, id=f"again {id}").match for id, text in zip(ids, texts)]
@@ -98,9 +98,9 @@ def test_decisions_before_an_error_are_returned_and_the_error_has_its_place():
     [
         (b"bytes", TypeError, "expected a str, a pair"),
         (("a", "b", "c"), TypeError, "found tuple"),
-        ({"id": "a"}, ValueError, "either `text` or `html` is missing"),
+        ({"id": "a"}, ValueError, "`text` and `html` are both missing: give one of them"),
         ({"id": "a", "text": "", "html": ""}, ValueError, "not both"),
-        ({"id": 1.5, "text": ""}, TypeError, "`id` must be a string or an integer, not 1.5"),
+        ({"id": 1.5, "text": ""}, TypeError, "`id` must be a string or an integer of 64 bits, not 1.5"),
         ({"id": "\x01x", "text": ""}, ValueError, "U\\+0001"),
         ({"id": "a", "text": "", "url": "no url"}, ValueError, '`url`: "no url" is not an absolute URL'),
         ({"id": "a", "text": "", "time": "yesterday"}, ValueError, "`time`: yesterday is no time"),
@@ -123,9 +123,14 @@ def test_one_document_is_not_many():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"mode": "fuzzy"}, ValueError, "`mode`: unknown variant `fuzzy`, expected one of `balanced`"),
+        ({"mode": "fuzzy"}, ValueError, "`mode`: unknown value `fuzzy`, expected one of `balanced`"),
         ({"radius": 12}, ValueError, "`radius`: radius 12 is too large: write 0 to 11"),
-        ({"window": {"entires": 5}}, ValueError, "`window`: unknown field `entires`"),
+        ({"window": {"entires": 5}}, ValueError, "`window`: unknown key `entires`"),
+        ({"window": {"entries": 0}}, ValueError, "`window`: found the int `0`, expected an int from 1 on"),
+        ({"window": 5}, ValueError, "`window`: found the int `5`, expected a dict"),
+        ({"similarity": "high"}, ValueError, '`similarity`: found the str "high", expected a float'),
+        ({"radius": -1}, ValueError, "`radius`: found the int `-1`, expected an int from 0 on"),
+        ({"article": None}, ValueError, "`article`: found None, expected a bool"),
         ({"window": {"age": "soon"}}, ValueError, '`window`: "soon"'),
         ({"memory": "1 MiB"}, ValueError, "a window of 5,000,000 entries at radius 9 needs"),
         ({"seed": "hidden"}, ValueError, '`seed`: expected "secret", "public" or a number'),
@@ -203,7 +208,7 @@ def test_a_fork_can_judge_in_memory_and_not_in_its_parents_file(tmp_path):
         ok = verdicts(memory.judge_many([LONG, TEXT])) == ["exact", "exact"]
         try:
             disk.judge(LONG)
-        except RuntimeError as error:
+        except StateError as error:
             ok &= "belongs to the process that opened it" in str(error)
             os._exit(0 if ok else 1)
         os._exit(2)
@@ -250,7 +255,7 @@ def test_arrow_tables_are_read(tmp_path):
             assert [d.match for d in Filter().judge_many(table)] == [None, None, ids[0], None], text_type
     decisions = Filter().judge_many(pa.table({"text": texts}))
     assert [next(decisions).id for _ in range(3)] == ["#0", "#1", "#2"]
-    with pytest.raises(ValueError, match="document 3: either `text` or `html` is missing"):
+    with pytest.raises(ValueError, match="document 3: `text` and `html` are both missing"):
         next(decisions)
     page = pa.table({"html": ["<p>One page."], "url": ["http://a.test/"]})
     assert next(Filter().judge_many(page)).url == "http://a.test/"

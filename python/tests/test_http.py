@@ -173,7 +173,7 @@ def test_an_id_can_be_left_out_if_there_is_a_url(service):
         assert client.judge(LONG, url="http://a.test/?utm_source=x")["id"] == "http://a.test/?utm_source=x"
         assert client.get("http://a.test/")["verdict"] == "unique"
         assert client.judge(LONG, id=5, url="http://a.test/")["match"]["id"] == "http://a.test/?utm_source=x"
-        with pytest.raises(ServiceError, match="missing field `id`"):
+        with pytest.raises(ServiceError, match="`id` and `url` are both missing: give one of them"):
             client.judge(LONG)
 
 
@@ -218,7 +218,7 @@ def test_the_client_judges_as_the_filter_does(service):
         assert [it["verdict"] for it in client.judge_many(iter(texts))] == expected
         assert client.explain(texts[0], texts[1])["decision"]["verdict"] == Filter().explain(texts[0], texts[1])["decision"].verdict
         assert client.lookup(LONG, limit=2)["nearest"]
-        with pytest.raises(ServiceError, match="document 1: either `text` or `html` is missing") as error:
+        with pytest.raises(ServiceError, match="document 1: `text` and `html` are both missing") as error:
             list(client.judge_many([texts[0], {"id": 3}]))
         assert error.value.document == 1
 
@@ -231,3 +231,37 @@ def test_the_client_judges_as_the_filter_does(service):
     decision, decisions, none, stats, removed = asyncio.run(asynchronously())
     assert decision["verdict"] in ("near", "exact") and len(decisions) == 10 and none is None
     assert stats["judged"] > 600 and removed is True
+
+
+def test_the_client_takes_what_the_filter_takes(service):
+    url = service().url
+    with Client(url) as client:
+        assert client.check(LONG, id="a")["verdict"] == "unique" and client.stats()["judged"] == 0
+        assert [it["id"] for it in client.judge_many([("k", "a"), ["l", "b"], {"id": 3, "text": "c", "time": 1_700_000_000.5}])] == ["k", "l", "3"]
+        assert client.explain("One text.", "one text")["decision"]["verdict"] == "exact"
+        with pytest.raises(ServiceError, match="document 0: .*`id` and `url` are both missing"):
+            list(client.judge_many(["a"]))
+        for documents, message in (("a", "use judge"), ({"id": 1}, "use judge")):
+            with pytest.raises(TypeError, match=message):
+                client.judge_many(documents)
+        with pytest.raises(TypeError, match="expected a str, a pair .*; found int"):
+            list(client.judge_many([5]))
+        with pytest.raises(TypeError, match="takes no tables"):
+            client.judge_many(pytest.importorskip("pyarrow").table({"id": [1], "text": ["a"]}))
+        with pytest.raises(ValueError, match="`chunk`: 0 is too small"):
+            client.judge_many([], chunk=0)
+        for id in ("#1", 2**64, True):
+            with pytest.raises(ServiceError, match="`id`"):
+                client.judge("a", id=id)
+
+    async def documents():
+        for number in range(5):
+            yield number, f"text {number}"
+
+    async def asynchronously():
+        async with AsyncClient(url) as client:
+            checked = await client.check("text 0", id=9)
+            return checked, [it async for it in client.judge_many(documents(), chunk=2)]
+
+    checked, decisions = asyncio.run(asynchronously())
+    assert checked["verdict"] == "unique" and [it["id"] for it in decisions] == ["0", "1", "2", "3", "4"]

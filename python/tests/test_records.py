@@ -100,7 +100,7 @@ def test_pages_are_read_from_a_column_of_bytes():
         table = pa.table({"page": pa.array(pages, kind)})
         found = list(Filter().judge_many(table, html="page", on_error="report"))
         assert found[1].match == "#0"
-        assert isinstance(found[2], ValueError) and "document 2: either `text` or `page` is missing" in str(found[2])
+        assert isinstance(found[2], ValueError) and "document 2: `text` and `page` are both missing" in str(found[2])
 
 
 def test_an_error_names_document_and_column_and_is_raised_skipped_or_reported():
@@ -156,7 +156,7 @@ def test_seconds_milliseconds_and_iso_are_told_apart():
     instant = 1_700_000_000
     times = [instant, instant * 1000 + 5, "2023-11-14T22:13:21Z", "2023-11-15T23:00:00+01:00", instant + 3 * 86_400]
     assert verdicts(day.judge_many([{"text": LONG, "time": time} for time in times])) == ["unique", "exact", "exact", "exact", "unique"]
-    for time in (instant * 10**6, instant * 10**9, 1.5, "2023-11-14", "14.11.2023", True and "noon"):
+    for time in (instant * 10**6, instant * 10**9, 1.7e15, float("nan"), float("inf"), True, "2023-11-14", "14.11.2023"):
         with pytest.raises(ValueError, match="`time`: .* is no time"):
             day.judge("x", time=time)
 
@@ -170,7 +170,10 @@ def test_ids_that_are_made_up_are_never_those_of_the_caller(tmp_path):
     assert seen.judge("text 3").match == 13
     first = Filter()
     decision = first.judge(LONG)
-    assert decision.id == "#0" and first.judge(LONG, id="#0").match == "#0"
+    for given in ({"id": "#0", "text": LONG}, ("#0", LONG), {"id": "#17", "html": LONG}):
+        with pytest.raises(ValueError, match='`id`: "#[0-9]+" is the name of a document without an id'):
+            list(first.judge_many([given]))
+    assert decision.id == "#0" and first.judge(LONG, id="#x").match == "#0"
     assert "#0" in first and first.remove("#0") and "#0" not in first
 
 
@@ -237,14 +240,14 @@ def test_a_file_has_one_writer_whatever_leads_to_it(tmp_path):
     link.symlink_to(path)
     with Filter(path) as seen:
         seen.judge(LONG, id="a")
-        with pytest.raises(StateError, match="in use by another process"):
+        with pytest.raises(StateError, match="in use by another process, or by another Filter of this one"):
             Filter(link)
     with Filter(link) as seen:
         with pytest.raises(StateError, match="in use by another process"):
             Filter(path)
         assert seen.judge(LONG, id="b").match == "a"
     os.link(path, tmp_path / "hard.db")
-    with pytest.raises((StateError, ValueError), match="several names"):
+    with pytest.raises(StateError, match="several names"):
         Filter(path)
 
 
@@ -260,7 +263,7 @@ if child == 0:
         try:
             use()
             os._exit(1)
-        except RuntimeError as error:
+        except pagesieve.StateError as error:
             assert "belongs to the process that opened it" in str(error)
     seen.close()
     del seen
@@ -318,3 +321,94 @@ def test_a_directory_is_one_site_and_says_so(program, tmp_path):
     assert "one site" in done.stderr and "--sites" in done.stderr
     apart = subprocess.run([program, "filter", "--sites", "links", folder], capture_output=True, text=True, check=True)
     assert "one site" not in apart.stderr
+
+
+def test_floats_are_times_to_the_millisecond(program):
+    pa, np, pd = (pytest.importorskip(name) for name in ("pyarrow", "numpy", "pandas"))
+    instant = 1_700_000_000.0004
+    seen = Filter()
+    for time in (instant, instant * 1000, np.float64(instant), np.float32(instant), pd.Timestamp(instant, unit="s", tz="UTC").timestamp()):
+        seen.judge(LONG, id=1, time=time)
+        assert abs(seen.get(1)["time"] - 1_700_000_000_000) <= (64_000 if isinstance(time, np.float32) else 0), time
+        seen.remove(1)
+    for number in (instant, float("nan"), float("inf")):
+        column = pa.table({"id": [1], "text": ["a"], "time": [number]})
+        if number == instant:
+            assert next(Filter().judge_many(column)).is_unique
+        else:
+            with pytest.raises(ValueError, match="`time`: (NaN|inf) is no time; .* or seconds or milliseconds"):
+                next(Filter().judge_many(column))
+    assert next(Filter().judge_many(pd.DataFrame({"text": ["a"], "time": [float("nan")]}))).is_unique
+    with pytest.raises(TypeError, match="the column `time` must hold .* or numbers, not Boolean"):
+        list(Filter().judge_many(pa.table({"text": ["a"], "time": [True]})))
+    found = subprocess.run([program, "filter"], input=json.dumps({"id": 1, "text": "a", "time": instant}), capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
+
+
+def test_an_integer_id_has_64_bits_and_is_no_bool(program):
+    seen = Filter()
+    for id in (-(2**63), 2**64 - 1):
+        assert seen.judge(f"text {id}", id=id).id == id and id in seen
+    for id in (2**64, -(2**63) - 1, 10**5000, True, 1.0):
+        with pytest.raises(TypeError, match="`id` must be a string or an integer of 64 bits, not (-?[0-9]|True|int)"):
+            seen.judge("a", id=id)
+        with pytest.raises(TypeError, match="an id must be a str or an int of 64 bits"):
+            id in seen
+    for id in ("18446744073709551616", "true"):
+        done = subprocess.run([program, "filter"], input=f'{{"id": {id}, "text": "a"}}', capture_output=True, text=True)
+        assert "`id` must be a string or an integer of 64 bits, not" in done.stderr
+
+
+def test_ids_and_matches_of_a_table_have_the_type_of_the_ids_given():
+    pa = pytest.importorskip("pyarrow")
+    seen = Filter()
+    tables = [seen.judge_many([(id, text)], as_table=True) for id, text in ((1, "one"), (2, "two"), (3, "ONE"))]
+    tables.append(seen.judge_many(pa.table({"id": pa.array([], pa.int32()), "text": pa.array([], pa.string())}), as_table=True))
+    both = pa.concat_tables(tables)
+    assert both.schema.field("id").type == both.schema.field("match").type == pa.int64()
+    assert both["match"].to_pylist() == [None, None, 1]
+    mixed = Filter().judge_many([(1, "a"), ("x", "a")], as_table=True)
+    assert mixed["id"].to_pylist() == ["1", "x"] and mixed["match"].to_pylist() == [None, "1"]
+    assert seen.judge("three", id="three").is_unique
+    with pytest.warns(UserWarning, match="`match` is null where"):
+        judged = seen.judge_many([(4, "Three")], as_table=True)
+    assert judged["match"].to_pylist() == [None] and judged["verdict"].to_pylist() == ["exact"]
+
+
+def test_tables_may_come_one_after_another(tmp_path):
+    pa, pd = pytest.importorskip("pyarrow"), pytest.importorskip("pandas")
+    table = pa.table({"id": [1, 2, 3], "text": ["one", "ONE", "two"]})
+    batches = table.to_batches(max_chunksize=1)
+    table.to_pandas().to_csv(tmp_path / "texts.csv", index=False)
+    for documents in (batches, lambda: pd.read_csv(tmp_path / "texts.csv", chunksize=1), [table.to_pandas(), {"id": 4, "text": "two"}]):
+        again = documents if callable(documents) else lambda: documents
+        assert [it.match for it in Filter().judge_many(again())][:3] == [None, 1, None]
+        assert pagesieve.clusters(again()).mask[:3] == [True, False, True]
+    decisions = Filter().judge_many([batches[0], pa.table({"body": ["x"]}), batches[2]])
+    assert next(decisions).id == 1
+    with pytest.raises(ValueError, match="the table has no column `text`"):
+        next(decisions)
+    assert next(decisions).id == 3
+
+
+def test_clusters_may_skip_what_cannot_be_read():
+    with pytest.raises(TypeError, match="document 1: expected a str"):
+        pagesieve.clusters(["a", None, "A"])
+    found = pagesieve.clusters(["a", None, "A", 7], on_error="skip")
+    assert (found.kept_of, found.mask) == ([0, None, 0, None], [True, False, False, False])
+    with pytest.raises(ValueError, match='write "raise" or "skip"'):
+        pagesieve.clusters([], on_error="report")
+
+
+def test_the_index_of_pandas_and_its_integers_with_gaps():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"id": [1, 2, None], "text": ["a", "b", "c"]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(list(Filter().judge_many(frame[["text"]][frame["id"] != 2]))) == 2
+    with pytest.raises(TypeError, match=r'`astype\("Int64"\)`'):
+        list(Filter().judge_many(frame))
+    assert [it.id for it in Filter().judge_many(frame.astype({"id": "Int64"}))] == [1, 2, "#2"]
+    for chunk in (0, -1):
+        with pytest.raises(ValueError, match=f"`chunk`: {chunk} is too small"):
+            Filter().judge_many([], chunk=chunk)

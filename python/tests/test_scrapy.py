@@ -206,3 +206,25 @@ def test_a_file_of_the_addon_is_opened_with_its_own_seed(serve, site, tmp_path, 
     line = json.dumps({"id": "copy", "url": "http://other.test/", "html": (site / "apple.html").read_text()})
     done = subprocess.run([program, "filter", "--state", tmp_path / "seen.db"], input=line, capture_output=True, text=True)
     assert json.loads(done.stdout)["match"]["id"] == server.url + "apple.html", done.stderr
+
+
+@pytest.mark.parametrize("broken", ["at once", "in a generator"])
+def test_a_page_whose_callback_failed_comes_again(serve, site, tmp_path, broken):
+    server = serve(site)
+    url, settings = server.url + "index.html", {"PAGESIEVE_STATE": "seen.db"}
+    line = command(url, tmp_path, **settings)
+    fails = 'if "cedar" in response.url: raise KeyError("mine")'
+    place = 'decision = response.meta["pagesieve"]'
+    if broken == "at once":
+        # No generator.
+        replaced = {"def parse(self, response):": f"def parse(self, response):\n        {fails}\n        return self.parse_more(response)\n\n    def parse_more(self, response):"}
+    else:
+        replaced = {place: f"{place}\n        {fails}"}
+    done = subprocess.run(changed(tmp_path, line, replaced), capture_output=True, text=True, cwd=tmp_path)
+    assert "KeyError: 'mine'" in done.stderr and not any("cedar" in it for it in kept(tmp_path))
+    first = kept(tmp_path)
+    found, log = crawl(url, tmp_path, **settings)
+    assert [it for it in found if it not in first] == [server.url + "cedar.html"] and len(found) == 11
+    assert stat(log, "unchanged") == 10
+    found, log = crawl(url, tmp_path, **settings)
+    assert len(found) == 11 and stat(log, "unchanged") == 11

@@ -231,7 +231,7 @@ impl<'de> Visitor<'de> for Object<'_> {
                 Json::String(text) => Some(Value::Text(text.into())),
                 Json::Number(number) => Some(match number.as_i128() {
                     Some(integer) => Value::Integer(integer),
-                    None => Value::Other(number.to_string()),
+                    None => Value::Float(number.as_f64().unwrap_or(f64::NAN)),
                 }),
                 other => Some(Value::Other(other.to_string())),
             };
@@ -245,7 +245,9 @@ impl<'de> Visitor<'de> for Object<'_> {
             seen.push(name);
         }
         if !fields.has_name() {
-            return Err(A::Error::custom(format!("missing field `{}`", self.names.id)));
+            let id = &self.names.id;
+            let missing = format!("`{id}` and `url` are both missing: give one of them");
+            return Err(A::Error::custom(missing));
         }
         Ok(fields)
     }
@@ -293,18 +295,19 @@ mod tests {
 
     #[test]
     fn a_line_that_is_not_a_document_is_an_error_with_its_number() {
-        let bad = b"[1]\n{\n{\"text\":\"\"}\n{\"id\":\"a\"}\n{\"id\":\"a\",\"id\":\"b\",\"text\":\"\"}\n{\"id\":\"\xFF\",\"text\":\"\"}\n\0\n{\"id\":[1],\"text\":\"\"}";
+        let bad = b"[1]\n{\n{\"text\":\"\"}\n{\"id\":\"a\"}\n{\"id\":\"a\",\"id\":\"b\",\"text\":\"\"}\n{\"id\":\"\xFF\",\"text\":\"\"}\n\0\n{\"id\":[1],\"text\":\"\"}\n{\"id\":\"#7\",\"text\":\"\"}";
         let errors: Vec<_> = read(bad, 999).into_iter().map(Result::unwrap_err).collect();
-        insta::assert_snapshot!(errors.join("\n"), @r#"
+        insta::assert_snapshot!(errors.join("\n"), @r##"
     in:1: a document must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}
     in:2: column 1: EOF while parsing an object
-    in:3: column 11: missing field `id`
-    in:4: either `text` or `html` is missing
+    in:3: column 11: `id` and `url` are both missing: give one of them
+    in:4: `text` and `html` are both missing: give one of them
     in:5: column 14: duplicate field `id`
     in:6: column 8: invalid unicode code point
     in:7: a document must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}
-    in:8: column 9: `id` must be a string or an integer, not [1]
-    "#);
+    in:8: column 9: `id` must be a string or an integer of 64 bits, not [1]
+    in:9: column 10: `id`: "#7" is the name of a document without an id: `#` and digits. Choose another
+    "##);
     }
 
     #[test]
@@ -320,6 +323,9 @@ mod tests {
         assert_eq!(time(r#""2023-11-14T22:13:20.123Z""#).unwrap(), Some(1_700_000_000_123));
         assert_eq!(time(r#""2023-11-14T23:13:20+01:00""#).unwrap(), Some(1_700_000_000_000));
         assert_eq!(time("null").unwrap(), None);
-        assert!(time("1.5").is_err() && time(r#""yesterday""#).is_err() && time("true").is_err());
+        assert_eq!(time("1700000000.5").unwrap(), Some(1_700_000_000_500));
+        assert!(
+            time("1.7e15").is_err() && time(r#""yesterday""#).is_err() && time("true").is_err()
+        );
     }
 }

@@ -47,6 +47,8 @@ pub enum Value<'a> {
     Bytes(Cow<'a, [u8]>),
     /// An integer.
     Integer(i128),
+    /// A number with a fraction, or one that is too large for an integer of its container.
+    Float(f64),
     /// A point in time.
     Time(Timestamp),
     /// Anything else, as messages show it.
@@ -108,6 +110,16 @@ pub enum FieldError {
         /// Why not.
         source: IdError,
     },
+    /// Documents without an id are called like this.
+    #[error(
+        "`{name}`: {text:?} is the name of a document without an id: `#` and digits. Choose another"
+    )]
+    Reserved {
+        /// The field, as its container names it.
+        name: String,
+        /// Its value.
+        text: String,
+    },
     /// It is not an absolute URL.
     #[error("`{name}`: {text:?} is not an absolute URL: {source}")]
     Url {
@@ -120,7 +132,7 @@ pub enum FieldError {
     },
     /// It is no time.
     #[error(
-        "`{name}`: {text} is no time; expected RFC 3339 with a time zone, or whole seconds or whole milliseconds since 1970"
+        "`{name}`: {text} is no time; expected RFC 3339 with a time zone, or seconds or milliseconds since 1970"
     )]
     Time {
         /// The field, as its container names it.
@@ -139,7 +151,7 @@ pub enum FieldError {
         text: String,
     },
     /// There is nothing to judge.
-    #[error("either `{}` or `{}` is missing", names[0], names[1])]
+    #[error("`{}` and `{}` are both missing: give one of them", names[0], names[1])]
     Missing {
         /// How the container names text and HTML.
         names: [String; 2],
@@ -193,6 +205,7 @@ impl Times {
         let (at, text) = match value {
             Value::Text(text) => (of_text(text), text.to_string()),
             Value::Integer(number) => (of_number(*number), number.to_string()),
+            Value::Float(number) => (of_float(*number), format!("{number:?}")),
             Value::Time(at) => (Some(*at), written(*at)),
             Value::Bytes(_) => (None, "bytes".to_owned()),
             Value::Other(shown) => (None, shown.clone()),
@@ -216,6 +229,18 @@ fn of_number(number: i128) -> Option<Timestamp> {
     let is_seconds = number.unsigned_abs() < FIRST_MILLISECONDS;
     let millis = if is_seconds { number * 1000 } else { number };
     i64::try_from(millis).ok().map(Timestamp)
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "bounds and times are far below 2^53"
+)]
+fn of_float(number: f64) -> Option<Timestamp> {
+    let is_seconds = number.abs() < FIRST_MILLISECONDS as f64;
+    let millis = (if is_seconds { number * 1000.0 } else { number }).round();
+    // What is no number is in no range.
+    (-LATEST as f64..=LATEST as f64).contains(&millis).then_some(Timestamp(millis as i64))
 }
 
 fn written(at: Timestamp) -> String {
@@ -311,11 +336,20 @@ impl Fields {
 fn id(name: &str, value: Value<'_>) -> Result<Id, FieldError> {
     match value {
         Value::Integer(number) => Ok(Id::integer(number)),
+        Value::Text(text) if is_reserved(&text) => {
+            Err(FieldError::Reserved { name: name.to_owned(), text: text.into_owned() })
+        }
         Value::Text(text) => {
             Id::text(text).map_err(|source| FieldError::Id { name: name.to_owned(), source })
         }
-        value => Err(kind(name, "a string or an integer", &value)),
+        value => Err(kind(name, "a string or an integer of 64 bits", &value)),
     }
+}
+
+/// Whether a document that was given no id may be called so.
+fn is_reserved(id: &str) -> bool {
+    let digits = id.strip_prefix('#').unwrap_or_default();
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn string(name: &str, value: Value<'_>) -> Result<String, FieldError> {
@@ -330,6 +364,7 @@ fn kind(name: &str, expected: &'static str, found: &Value<'_>) -> FieldError {
         Value::Text(_) => "a string".to_owned(),
         Value::Bytes(_) => "bytes".to_owned(),
         Value::Integer(number) => number.to_string(),
+        Value::Float(number) => format!("{number:?}"),
         Value::Time(_) => "a time".to_owned(),
         Value::Other(shown) => shown.clone(),
     };
@@ -413,6 +448,8 @@ mod tests {
         for value in [
             Value::Integer(1_700_000_000),
             Value::Integer(instant.into()),
+            Value::Float(1_700_000_000.000_4),
+            Value::Float(1_699_999_999_999.6),
             Value::Text("2023-11-14T22:13:20Z".into()),
             Value::Text("2023-11-14T23:13:20+01:00".into()),
         ] {
@@ -424,7 +461,10 @@ mod tests {
             Value::Integer(i128::MAX),
             Value::Integer(i128::MIN),
             Value::Text("2023-11-14".into()),
-            Value::Other("1.5".into()),
+            Value::Float(f64::NAN),
+            Value::Float(f64::NEG_INFINITY),
+            Value::Float(1.7e15),
+            Value::Other("true".into()),
             Value::Bytes(b"2023".as_slice().into()),
         ] {
             assert_eq!(read(value.clone()), None, "{value:?}");

@@ -264,8 +264,8 @@ fn a_wrong_request_is_told_what_is_wrong() {
     ].join("\n"), @r#"
     422 column 1: EOF while parsing an object
     422 the body is not JSON: key must be a string at line 1 column 3
-    422 column 10: `id` must be a string or an integer, not 1.5
-    422 either `text` or `html` is missing
+    422 column 10: `id` must be a string or an integer of 64 bits, not 1.5
+    422 `text` and `html` are both missing: give one of them
     413 the body is longer than 4096 bytes; send fewer documents at a time, use /v1/judge.ndjson, or start the service with a larger --max-body
     413 4 documents are more than the 3 of one request; send them in several, or to /v1/judge.ndjson
     422 the body must be {"a": DOCUMENT, "b": DOCUMENT}: missing field `b` at line 1 column 8

@@ -29,7 +29,7 @@ __version__: str
 
 _Id = str | int
 _Html = str | bytes | bytearray
-_Time = int | str | datetime
+_Time = int | float | str | datetime
 
 class _ArrowStream(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
@@ -91,7 +91,7 @@ class _Explanation(TypedDict):
     more_in_b: list[tuple[str, int, int]]
 
 _Document = str | tuple[_Id | None, str] | list[Any] | dict[str, Any]
-_Documents = Iterable[_Document] | _ArrowStream | _ArrowArray | _Dataset | _LazyFrame
+_Documents = Iterable[_Document | _ArrowStream | _ArrowArray] | _ArrowStream | _ArrowArray | _Dataset | _LazyFrame
 
 class StateError(Exception):
     """The file of a filter cannot be read or written."""
@@ -240,7 +240,8 @@ class Filter:
         html: str | None = None,
         url: str | None = None,
         content_type: str | None = None,
-    ) -> Decisions: ...
+        on_error: Literal["raise", "skip", "report"] = "raise",
+    ) -> Iterator[Decision | Exception]: ...
     def explain(self, a: _Document, b: _Document) -> _Explanation: ...
     def fingerprint(self, text: str) -> _Fingerprint: ...
     def remove(self, id: _Id) -> bool: ...

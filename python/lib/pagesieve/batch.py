@@ -25,8 +25,8 @@ class Cluster:
 class Clusters:
     """Which documents of a corpus are the same. Iterating gives the clusters of more than one document."""
 
-    #: For each row the one that is kept of its cluster, which may be itself.
-    kept_of: list[int]
+    #: For each row the one that is kept of its cluster, which may be itself; None if the row could not be read.
+    kept_of: list[int | None]
     #: The rows of each cluster of more than one document.
     clusters: list[Cluster]
 
@@ -50,13 +50,15 @@ def clusters(
     html: str | None = None,
     url: str | None = None,
     content_type: str | None = None,
+    on_error: Literal["raise", "skip"] = "raise",
     **options: Any,
 ) -> Clusters:
     """Finds the documents of a corpus that are the same, by the judgement of :class:`Filter`.
 
     ``documents`` is all that ``judge_many`` takes, and ``text``, ``html``, ``url`` and ``content_type`` name columns as there; each row is
     a document of its own, whatever its id. ``keep`` says which of a cluster to keep: the first, the longest (by the characters of its text), or
-    what a function returns that gets the rows of the cluster. ``options`` are those of :class:`Filter`; the window holds all.
+    what a function returns that gets the rows of the cluster. With ``on_error="skip"``, a document that
+    cannot be read is in no cluster and is not kept. ``options`` are those of :class:`Filter`; the window holds all.
 
     >>> import pagesieve
     >>> found = pagesieve.clusters(["One text.", "Another.", "one text", "ONE TEXT!"], keep=max)
@@ -65,13 +67,19 @@ def clusters(
     """
     if keep not in ("first", "longest") and not callable(keep):
         raise ValueError(f'`keep`: {keep!r} is unknown; write "first", "longest" or a function')
+    if on_error not in ("raise", "skip"):
+        raise ValueError(f'`on_error`: {on_error!r} is unknown; write "raise" or "skip"')
     options["window"] = {"age": "unlimited", **options.get("window", {})}
     names = {"text": text, "html": html, "url": url, "content_type": content_type}
-    first_of: list[int] = []
+    first_of: list[int | None] = []
     lengths: list[int] = []
     members: dict[int, list[int]] = {}
     with Filter(**options) as seen:
-        for row, decision in enumerate(seen._judge_rows(documents, **names)):
+        for row, decision in enumerate(seen._judge_rows(documents, on_error="report" if on_error == "skip" else "raise", **names)):
+            if isinstance(decision, Exception):
+                first_of.append(None)
+                lengths.append(0)
+                continue
             # Ids are rows here.
             first = decision.match if isinstance(decision.match, int) else row
             first_of.append(first)
@@ -90,4 +98,4 @@ def clusters(
         if chosen not in rows:
             raise ValueError(f"`keep` has returned {chosen!r}, which is none of the rows {rows}")
     found = [Cluster(kept[first], tuple(rows)) for first, rows in members.items() if len(rows) > 1]
-    return Clusters([kept[first] for first in first_of], found)
+    return Clusters([None if first is None else kept[first] for first in first_of], found)

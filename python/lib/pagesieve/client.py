@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time as clock
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Any
@@ -20,8 +20,9 @@ import httpx
 
 __all__ = ["AsyncClient", "Client", "ServiceError"]
 
-Document = Mapping[str, Any]
 Id = str | int
+Document = str | Sequence[Any] | Mapping[str, Any]
+Time = int | float | str | datetime
 
 #: The service asks to come back later with these.
 BUSY = (429, 503)
@@ -70,6 +71,13 @@ class Request:
 
 def fields(document: Document) -> dict[str, Any]:
     """A document as JSON."""
+    if isinstance(document, str):
+        document = {"text": document}
+    elif isinstance(document, (tuple, list)) and len(document) == 2:
+        document = {"id": document[0], "text": document[1]}
+    elif not isinstance(document, Mapping):
+        forms = 'a str, a pair (id, text), or a dict with "id" or "url" and "text" or "html"'
+        raise TypeError(f"expected {forms}; found {type(document).__name__}")
     if isinstance(document.get("html"), (bytes, bytearray)):
         raise TypeError("`html` must be a str here: decode the bytes of the page")
     given = {name: value for name, value in document.items() if value is not None}
@@ -80,9 +88,42 @@ def fields(document: Document) -> dict[str, Any]:
     return given
 
 
-def judge(documents: list[Document] | Document, dry: bool) -> Request:
-    json = [fields(it) for it in documents] if isinstance(documents, list) else fields(documents)
-    return Request("POST", "/v1/judge", json=json, params={"dry": "true"} if dry else None)
+def judge(document: Document, dry: bool) -> Request:
+    return Request("POST", "/v1/judge", json=fields(document), params={"dry": "true"} if dry else None)
+
+
+def judge_all(documents: list[Document], dry: bool) -> Request:
+    return Request("POST", "/v1/judge", json=[fields(it) for it in documents], params={"dry": "true"} if dry else None)
+
+
+def check_many(documents: Any, chunk: int) -> None:
+    """Refuses what is not many documents."""
+    if isinstance(documents, (str, bytes, Mapping)):
+        raise TypeError("judge_many() takes many documents, and this is one: use judge()")
+    if hasattr(documents, "__arrow_c_stream__") or hasattr(documents, "__arrow_c_array__"):
+        raise TypeError("a client takes no tables: give dicts, such as table.to_pylist() of PyArrow")
+    if chunk < 1:
+        raise ValueError(f"`chunk`: {chunk} is too small: write 1 or more")
+
+
+def chunks(documents: Iterable[Document], chunk: int) -> Iterator[list[Document]]:
+    remaining = iter(documents)
+    return iter(lambda: list(islice(remaining, chunk)), [])
+
+
+async def chunks_async(documents: Iterable[Document] | AsyncIterable[Document], chunk: int) -> AsyncIterator[list[Document]]:
+    if not isinstance(documents, AsyncIterable):
+        for some in chunks(documents, chunk):
+            yield some
+        return
+    some = []
+    async for document in documents:
+        some.append(document)
+        if len(some) == chunk:
+            yield some
+            some = []
+    if some:
+        yield some
 
 
 def one(text: str | None, **more: Any) -> Document:
@@ -90,7 +131,8 @@ def one(text: str | None, **more: Any) -> Document:
 
 
 def explain(a: Document, b: Document) -> Request:
-    return Request("POST", "/v1/explain", json={"a": fields(a), "b": fields(b)})
+    # The service wants names, which do not matter here.
+    return Request("POST", "/v1/explain", json={"a": {"id": "a", **fields(a)}, "b": {"id": "b", **fields(b)}})
 
 
 def lookup(document: Document, limit: int) -> Request:
@@ -137,17 +179,28 @@ class Client:
         id: Id | None = None,
         html: str | None = None,
         url: str | None = None,
-        time: int | str | datetime | None = None,
+        time: Time | None = None,
         dry: bool = False,
     ) -> dict[str, Any]:
         """The decision on a document; durable when this returns. ``dry``: only how it would be judged."""
         return self._send(judge(one(text, id=id, html=html, url=url, time=time), dry))
 
+    def check(
+        self,
+        text: str | None = None,
+        *,
+        id: Id | None = None,
+        html: str | None = None,
+        url: str | None = None,
+        time: Time | None = None,
+    ) -> dict[str, Any]:
+        """How a document would be judged. Nothing is remembered."""
+        return self.judge(text, id=id, html=html, url=url, time=time, dry=True)
+
     def judge_many(self, documents: Iterable[Document], *, dry: bool = False, chunk: int = 256) -> Iterator[dict[str, Any]]:
-        """The decisions on many documents, dicts with ``id`` or ``url`` and ``text`` or ``html``, in order. Reads some at a time."""
-        remaining = iter(documents)
-        while some := list(islice(remaining, chunk)):
-            yield from self._send(judge(some, dry))
+        """The decisions on many documents, pairs ``(id, text)`` or dicts with ``id`` or ``url`` and ``text`` or ``html``, in order. Reads some at a time."""
+        check_many(documents, chunk)
+        return (decision for some in chunks(documents, chunk) for decision in self._send(judge_all(some, dry)))
 
     def explain(self, a: Document, b: Document) -> dict[str, Any]:
         """How the second of two documents would be judged after the first."""
@@ -201,18 +254,36 @@ class AsyncClient:
         id: Id | None = None,
         html: str | None = None,
         url: str | None = None,
-        time: int | str | datetime | None = None,
+        time: Time | None = None,
         dry: bool = False,
     ) -> dict[str, Any]:
         """The decision on a document; durable when this returns. ``dry``: only how it would be judged."""
         return await self._send(judge(one(text, id=id, html=html, url=url, time=time), dry))
 
-    async def judge_many(self, documents: Iterable[Document], *, dry: bool = False, chunk: int = 256) -> AsyncIterator[dict[str, Any]]:
-        """The decisions on many documents, dicts with ``id`` or ``url`` and ``text`` or ``html``, in order. Reads some at a time."""
-        remaining = iter(documents)
-        while some := list(islice(remaining, chunk)):
-            for decision in await self._send(judge(some, dry)):
-                yield decision
+    async def check(
+        self,
+        text: str | None = None,
+        *,
+        id: Id | None = None,
+        html: str | None = None,
+        url: str | None = None,
+        time: Time | None = None,
+    ) -> dict[str, Any]:
+        """How a document would be judged. Nothing is remembered."""
+        return await self.judge(text, id=id, html=html, url=url, time=time, dry=True)
+
+    def judge_many(
+        self, documents: Iterable[Document] | AsyncIterable[Document], *, dry: bool = False, chunk: int = 256
+    ) -> AsyncIterator[dict[str, Any]]:
+        """The decisions on many documents, pairs ``(id, text)`` or dicts with ``id`` or ``url`` and ``text`` or ``html``, in order. Reads some at a time."""
+        check_many(documents, chunk)
+
+        async def decisions() -> AsyncIterator[dict[str, Any]]:
+            async for some in chunks_async(documents, chunk):
+                for decision in await self._send(judge_all(some, dry)):
+                    yield decision
+
+        return decisions()
 
     async def explain(self, a: Document, b: Document) -> dict[str, Any]:
         """How the second of two documents would be judged after the first."""

@@ -83,6 +83,15 @@ class Middleware(BaseSpiderMiddleware):
         request.meta["pagesieve"] = decision.to_dict()
         self.count(decision.verdict, len(response.body), (perf_counter() - began) * 1000)
 
+    def process_spider_exception(self, response: Response, exception: Exception, spider: Any = None) -> None:
+        """A page whose callback has failed is not remembered: the next crawl gets its items."""
+        if self.failed or verdict_of(response) not in ("unique", "changed"):
+            return
+        try:
+            self.filter.remove(response.url)
+        except (StateError, OSError) as error:
+            self.fail(error)
+
     def fail(self, error: Exception) -> None:
         """Ends the crawl. Pages that cannot be judged are kept."""
         logger.error("cannot judge pages, the crawl ends: %s", error)
