@@ -16,8 +16,8 @@ try:
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql import functions as F
     from pyspark.sql import types as T
-except ModuleNotFoundError as error:
-    raise ImportError(f'pagesieve.spark needs PySpark and PyArrow, and {error}: pip install "pagesieve[spark]"') from error
+except ModuleNotFoundError as _missing:
+    raise ImportError(f'pagesieve.spark needs PySpark and PyArrow, and {_missing}: pip install "pagesieve[spark]"') from _missing
 
 from ._pagesieve import Corpus, __version__  # type: ignore[import-not-found]
 
