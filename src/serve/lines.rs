@@ -36,6 +36,8 @@ struct Lines {
     /// The number of the last line that was taken from it, from 1.
     number: u64,
     dry: bool,
+    /// Why the body broke off, or cannot be decoded, if it is so. What came before is judged.
+    broken: Option<String>,
     is_over: bool,
 }
 
@@ -75,7 +77,15 @@ pub(super) async fn answers(service: Arc<Service>, body: Body, dry: bool, waits:
     let body = body.into_data_stream();
     let streams = Arc::clone(&service.streams);
     let size = service.options.max_body;
-    let mut lines = Lines { service, body, read: BytesMut::new(), number: 0, dry, is_over: false };
+    let mut lines = Lines {
+        service,
+        body,
+        read: BytesMut::new(),
+        number: 0,
+        dry,
+        broken: None,
+        is_over: false,
+    };
     if waits {
         lines.begin().await;
     }
@@ -190,6 +200,9 @@ impl Lines {
     /// Reads until there is a line, and what has arrived after it.
     async fn read(&mut self) -> More {
         let limit = self.service.options.max_body;
+        if let Some(why) = &self.broken {
+            return More::Broken(why.clone());
+        }
         while self.read.len() <= limit {
             let chunk = if self.read.contains(&b'\n') {
                 let Some(chunk) = self.body.next().now_or_never() else { return More::Some };
@@ -203,7 +216,11 @@ impl Lines {
             };
             match chunk {
                 Some(Ok(chunk)) => self.read.extend_from_slice(&chunk),
-                Some(Err(error)) => return More::Broken(error.to_string()),
+                Some(Err(error)) => {
+                    let why = error.to_string();
+                    self.broken = Some(why.clone());
+                    return More::Broken(why);
+                }
                 None => return More::None,
             }
         }

@@ -239,7 +239,7 @@ fn fields_may_have_other_names() {
     let wrong = stderr(&filter(&options, r#"{"url": "http://a.test/", "text": "x"}"#).code(1));
     assert_eq!(wrong, "standard input:1: `content` and `raw` are both missing: give one of them\n");
     let wrong = stderr(&filter(&["--id-field", "key"], r#"{"id": "a", "text": "x"}"#).code(1));
-    assert!(wrong.contains("missing field `key`"), "{wrong}");
+    assert!(wrong.contains("`key` and `url` are both missing"), "{wrong}");
 }
 
 #[test]

@@ -519,6 +519,8 @@ fn no_line_of_a_compressed_body_is_lost_without_a_word() {
     let frames = [&lines[..middle], &lines[middle..]]
         .map(|part| zstd::encode_all(part.as_bytes(), 3).unwrap());
     let whole = frames.concat();
+    let damaged = [&*frames[0], b"this is no frame of zstd"].concat();
+    let (cut, _) = whole.split_at(whole.len() - 9);
     // A member of gzip with a block that is not the last (RFC 1951, 3.2.4).
     let length = u16::try_from(middle).unwrap();
     let mut gzip = b"\x1f\x8b\x08\0\0\0\0\0\0\xff\0".to_vec();
@@ -538,9 +540,13 @@ fn no_line_of_a_compressed_body_is_lost_without_a_word() {
     let count = |answer: &Answer, what: &str| answer.body.matches(what).count();
     let all = judge("ZSTD", &whole);
     assert_eq!((all.status, count(&all, "\"verdict\"")), (200, 4), "{all:?}");
-    for (coding, body, judged) in
-        [("gzip", &*gzip, 2), ("gzip", b"no gzip", 0), ("zstd", b"no zstd", 0)]
-    {
+    for (coding, body, judged) in [
+        ("zstd", &*damaged, 2),
+        ("zstd", cut, 2),
+        ("gzip", &*gzip, 2),
+        ("gzip", b"this is no member of gzip", 0),
+        ("zstd", b"this is no frame of zstd", 0),
+    ] {
         let cut = judge(coding, body);
         assert_eq!(count(&cut, "\"verdict\""), judged, "{cut:?}");
         assert_eq!(count(&cut, "the body broke off"), 1, "{cut:?}");
