@@ -503,7 +503,6 @@ impl Filter {
 
     /// The same, with the places of documents as their ids: for `clusters`.
     #[pyo3(signature = (documents, *, text=None, html=None, url=None, content_type=None, on_error="raise"))]
-    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn _judge_rows(
         this: Bound<'_, Self>,
         documents: &Bound<'_, PyAny>,
