@@ -93,7 +93,7 @@ impl Seeds {
     /// Adds a URL that was skipped or is queued, if it is a seed without a page.
     fn add(&mut self, row: &UrlRow, reason: Reason) {
         // Redirects of a seed have its depth.
-        let is_seed = row.referrer.is_none() || row.depth == 0 && row.hops > 0;
+        let is_seed = row.depth == 0 && (row.referrer.is_none() || row.hops > 0);
         let silent = self.silent.get(&row.host).filter(|_| reason == Reason::Host);
         let (count, first) = if row.cause.is_some_and(SkipCause::may_pass) || silent.is_some() {
             &mut self.unreachable

@@ -116,7 +116,7 @@ impl Counted {
             state,
             cause: None,
             seed: None,
-            depth: 0,
+            depth: 1,
             hops: 0,
             referrer: None,
             at: crate::page::Timestamp(0),
@@ -331,8 +331,7 @@ fn the_summary_fits_a_terminal() {
 
     warning: 1,101 pages repeat one page. If it is an error, login or empty page,
       exclude the addresses that serve it. If the pages differ in content, set a
-      smaller dedup.radius or a larger dedup.min_features. The page:
-      https://shop.example.com/login
+      larger dedup.similarity. The page: https://shop.example.com/login
     "#);
 }
 

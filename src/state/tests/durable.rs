@@ -254,7 +254,7 @@ fn a_state_that_is_open_is_in_use_under_any_name() {
         ["first.db", "other.db", "link.db", "target.db"].map(|name| directory.path().join(name));
     let open = State::open(&first).unwrap();
     std::fs::rename(&first, &other).unwrap();
-    assert!(matches!(State::open(&other), Err(StateError::Busy { .. })));
+    assert!(matches!(WriteLock::take(&other), Err(StateError::Busy { .. })));
     drop(open);
     drop(State::open(&other).unwrap());
     std::os::unix::fs::symlink(&target, &link).unwrap();
