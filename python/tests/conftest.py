@@ -49,8 +49,9 @@ class Handler(SimpleHTTPRequestHandler):
         pass
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def serve():
+    """Starts servers that last as long as the module."""
     servers = []
 
     def start(folder: Path) -> Server:

@@ -174,29 +174,9 @@ def trap(tmp_path_factory) -> tuple[Path, list[str]]:
 
 
 @pytest.fixture(scope="module")
-def start():
-    """Starts servers that last as long as the module."""
-    import threading
-
-    from conftest import Server
-
-    servers = []
-
-    def start(folder: Path) -> Server:
-        servers.append(Server(folder))
-        threading.Thread(target=servers[-1].serve_forever, daemon=True).start()
-        return servers[-1]
-
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
-
-
-@pytest.fixture(scope="module")
-def reports(program, start, library, trap, tmp_path_factory) -> dict[str, str]:
+def reports(program, serve, library, trap, tmp_path_factory) -> dict[str, str]:
     runs = tmp_path_factory.mktemp("runs")
-    return {name: crawl(program, start(folder), runs / name) for name, folder in (("library", library), ("trap", trap[0]))}
+    return {name: crawl(program, serve(folder), runs / name) for name, folder in (("library", library), ("trap", trap[0]))}
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -264,7 +244,7 @@ def test_the_report_is_read_without_its_script(chromium, reports):
         assert shown.faults == []
 
 
-def test_of_many_groups_the_first_are_drawn_and_all_are_searched(chromium, program, start, tmp_path):
+def test_of_many_groups_the_first_are_drawn_and_all_are_searched(chromium, program, serve, tmp_path):
     site, groups = tmp_path / "site", 520
     site.mkdir()
     links = ""
@@ -274,7 +254,7 @@ def test_of_many_groups_the_first_are_drawn_and_all_are_searched(chromium, progr
             (site / name).write_text(PAGE.format(f"Group {number}", words, ""))
             links += f'<a href="{name}">x</a>'
     (site / "index.html").write_text(PAGE.format("Index", article("many"), links))
-    server = start(site)
+    server = serve(site)
     follow = [it for links in ("same_site", "cross_site") for it in ("--set", f"dedup.{links}.links='follow'")]
     arguments = line(server, tmp_path / "run", "--delay", "1ms", *follow)
     # One host is enough.
@@ -312,11 +292,11 @@ class Live:
 
 
 @pytest.fixture
-def live(program, start, trap, tmp_path):
+def live(program, serve, trap, tmp_path):
     started = []
 
     def begin(token: str | None = None) -> Live:
-        started.append(Live(program, start(trap[0]), tmp_path / f"run-{len(started)}", token))
+        started.append(Live(program, serve(trap[0]), tmp_path / f"run-{len(started)}", token))
         return started[-1]
 
     yield begin

@@ -100,7 +100,9 @@ impl Seeds {
         } else {
             &mut self.pageless
         };
-        if is_seed && (is_no_page(reason) || silent.is_some()) {
+        // The links of one that is not to be indexed were followed: it did what seeds are for.
+        let is_lost = is_no_page(reason) && reason != Reason::Noindex || silent.is_some();
+        if is_seed && is_lost {
             *count += 1;
             let detail = silent.or(row.detail.as_ref()).cloned();
             first.extend((first.len() < SEEDS).then(|| UrlRow { detail, ..row.clone() }));

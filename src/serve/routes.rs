@@ -33,6 +33,8 @@ use super::{
 };
 use crate::{input::document as read_document, submission::Identity};
 
+/// Bytes that are decoded at a time.
+const PIECE: usize = 1 << 16;
 /// The largest window of zstd that is read is 2 to this: 8 MiB (RFC 9659).
 const ZSTD_WINDOW_LOG: u32 = 23;
 
@@ -147,13 +149,13 @@ async fn decoded(mut request: Request, next: Next) -> Result<Response, Problem> 
         b"gzip" | b"x-gzip" => {
             let mut decoder = GzipDecoder::new(reader(body));
             decoder.multiple_members(true);
-            Body::from_stream(ReaderStream::new(decoder))
+            Body::from_stream(ReaderStream::with_capacity(decoder, PIECE))
         }
         b"zstd" => {
             let window = DParameter::window_log_max(ZSTD_WINDOW_LOG);
             let mut decoder = ZstdDecoder::with_params(reader(body), &[window]);
             decoder.multiple_members(true);
-            Body::from_stream(ReaderStream::new(decoder))
+            Body::from_stream(ReaderStream::with_capacity(decoder, PIECE))
         }
         _ => {
             let error = format!(
