@@ -32,8 +32,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The address of a window or crawl that is shared: `postgres://USER@HOST:PORT/DATABASE#NAME`. It has no password: that comes from
 /// `PGPASSWORD`, or from the file that `PGPASSFILE` names (`~/.pgpass`).
 ///
-/// Other hosts than this one are spoken to by TLS, and their certificates verified; `?sslmode=disable` switches it off, and `PGSSLROOTCERT` names a file
-/// of further authorities.
+/// Other hosts than this one are spoken to by TLS, and their certificates verified; `?sslmode=disable` switches it off, `?sslmode=verify-full` on for
+/// this one too, and `PGSSLROOTCERT` names a file of further authorities.
 #[derive(Clone, Debug)]
 pub struct Address {
     /// As it was given, with the name.
@@ -124,8 +124,9 @@ impl FromStr for Address {
 
     fn from_str(text: &str) -> Result<Self, ClusterError> {
         let (url, name) = text.split_once('#').unwrap_or((text, ""));
-        // The error of the parser has nothing of the text.
+        // What libpq calls `verify-full` is what is always done. The error of the parser has nothing of the text.
         let config = url
+            .replace("sslmode=verify-full", "sslmode=require")
             .parse::<Config>()
             .ok()
             .filter(|config| Self::is_meant(url) && !config.get_hosts().is_empty());
@@ -282,5 +283,6 @@ mod tests {
         assert_eq!(mode("postgres://me@db.example.org/b"), SslMode::Require);
         assert_eq!(mode("postgres://me@db.example.org/b?sslmode=disable"), SslMode::Disable);
         assert_ne!(mode("postgres://me@localhost/b"), SslMode::Require);
+        assert_eq!(mode("postgres://me@localhost/b?sslmode=verify-full"), SslMode::Require);
     }
 }

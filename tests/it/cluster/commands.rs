@@ -7,10 +7,14 @@ use std::{
 };
 
 use assert_cmd::assert::Assert;
+use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::Value;
 
-use super::postgres::postgres;
-use crate::cli::{pagesieve, stderr, stdout};
+use super::postgres::{Postgres, postgres};
+use crate::{
+    cli::{pagesieve, stderr, stdout},
+    tls::Authority,
+};
 
 /// A service that shares a window. It is killed when it is dropped.
 struct Service {
@@ -103,4 +107,33 @@ fn an_address_says_what_is_wrong_with_it() {
     assert!(refused(&server.address("nothing"), 2).contains("there is no pagesieve_nothing"));
     let other = refused(&server.address("x").replace("postgres#", "none#"), 2);
     assert!(other.contains("does not exist"), "{other}");
+}
+
+#[test]
+fn a_server_is_verified_where_tls_is_wanted() {
+    let Some(server) = Postgres::start() else { return };
+    let pem = |kind: &str, bytes: &[u8]| {
+        let text = BASE64_STANDARD.encode(bytes);
+        format!("-----BEGIN {kind}-----\n{text}\n-----END {kind}-----\n")
+    };
+    let (authority, other) = (Authority::new(), Authority::new());
+    let (chain, key) = authority.identity("127.0.0.1");
+    let chain: String = chain.iter().map(|it| pem("CERTIFICATE", it)).collect();
+    server.secure(&chain, &pem("PRIVATE KEY", key.secret_der()));
+    let address = server.address("secure");
+    let ask = |address: &str, authority: &Authority| {
+        pagesieve()
+            .args(["cluster", "status", address])
+            .env("PGSSLROOTCERT", authority.file())
+            .assert()
+            .code(2)
+    };
+    let verified = address.replace("postgres#", "postgres?sslmode=verify-full#");
+    let status = ask(&verified, &authority);
+    assert!(message(&status).contains("there is no pagesieve_secure"), "{}", message(&status));
+    let unknown = message(&ask(&verified, &other));
+    assert!(unknown.contains("certificate"), "{unknown}");
+    // This certificate is for the address, not for the name.
+    let named = message(&ask(&verified.replace("127.0.0.1", "localhost"), &authority));
+    assert!(named.contains("certificate") && named.contains("localhost"), "{named}");
 }

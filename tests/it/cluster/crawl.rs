@@ -188,6 +188,8 @@ impl Crawl {
     fn run(&self, mut meanwhile: impl FnMut(usize, &mut [Child])) {
         let mut members: Vec<Child> = (0..self.members).map(|member| self.start(member)).collect();
         let began = Instant::now();
+        let most = Duration::from_mins(10)
+            + Duration::from_millis(20) * u32::try_from(self.web.urls().len()).unwrap();
         for step in 0.. {
             thread::sleep(Duration::from_millis(20));
             for (member, child) in (0..).zip(&mut members) {
@@ -205,7 +207,7 @@ impl Crawl {
                 return;
             }
             let logs = (0..self.members).map(|member| self.log(member)).collect::<String>();
-            assert!(began.elapsed() < Duration::from_mins(10), "it does not end: {logs}");
+            assert!(began.elapsed() < most, "it does not end: {logs}");
             meanwhile(step, &mut members);
         }
     }
@@ -443,9 +445,9 @@ fn a_member_that_wakes_after_another_took_over_is_fenced() {
 fn fifty_rounds_of_kills() {
     let Some(server) = postgres() else { return };
     for round in 0..rounds(50) {
-        let web = Web { sites: 60, pages: 19, articles: 120 };
+        let web = Web { sites: 60, pages: 46, articles: 300 };
         let crawl = Crawl::new(server, "rounds", web, 3, ("0s", 10_000));
-        crawl.run(disturb(round, 12, 30));
+        crawl.run(disturb(round, 25, 30));
         assert_eq!(crawl.check(), BTreeMap::new(), "round {round}");
         note(format_args!("round {round}"));
     }

@@ -4,7 +4,7 @@ use std::{
     env, fs,
     io::Read,
     net::TcpListener,
-    os::unix::process::CommandExt,
+    os::unix::{fs::PermissionsExt, process::CommandExt},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::OnceLock,
@@ -70,6 +70,23 @@ impl Postgres {
     /// The address of what has this name.
     pub(crate) fn address(&self, name: &str) -> String {
         format!("postgres://test@127.0.0.1:{}/postgres#{name}", self.port)
+    }
+
+    /// Speaks TLS from now on, with this certificate and key (PEM).
+    pub(crate) fn secure(&self, certificate: &str, key: &str) {
+        for (name, text) in [("server.crt", certificate), ("server.key", key)] {
+            let path = self.data().join(name);
+            fs::write(&path, text).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+            std::os::unix::fs::chown(&path, self.user, None).unwrap();
+        }
+        self.sql("ALTER SYSTEM SET ssl = on").unwrap();
+        self.sql("SELECT pg_reload_conf()").unwrap();
+        let began = Instant::now();
+        while self.sql("SELECT bool_or(ssl) FROM pg_stat_ssl").as_deref() != Some("t") {
+            assert!(began.elapsed() < Duration::from_mins(1), "{}", self.log());
+            thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// Kills all of its processes.
