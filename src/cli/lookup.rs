@@ -53,13 +53,14 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
     let options = config.dedup.filter();
     let preparation =
         preparation(&config, filter::Documents::new(recipe, options.compares_content()));
+    let mut window = run.window(&options, recipe)?;
     let mut is_first = true;
     in_chunks(
         inputs(&args.file)?,
         |input| prepare(&preparation, input),
         |documents| {
             for prepared in documents.into_iter().flatten() {
-                let found = run.lookup(&prepared.document, &options, args.limit)?;
+                let found = window.lookup(&prepared.document, args.limit)?;
                 if !std::mem::take(&mut is_first) {
                     writeln!(out).map_err(Failure::Output)?;
                 }

@@ -92,10 +92,8 @@ impl Config {
             let ours = concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION"));
             ours.clone_into(&mut crawl.user_agent);
         }
+        let directory = self.output.unwrap_or_else(|| directory(&name));
         Plan {
-            cluster: None,
-            directory: self.output.unwrap_or_else(|| directory(&name)),
-            name,
             crawl,
             politeness: self.politeness,
             fetch: self.fetch,
@@ -103,8 +101,7 @@ impl Config {
             learn: self.learn,
             store: self.store,
             extract: self.extract,
-            seeds: self.seeds,
-            retry_failed: false,
+            ..Plan::new(name, directory, self.seeds)
         }
     }
 }

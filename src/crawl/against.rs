@@ -38,7 +38,8 @@ impl Others {
         let options = plan.dedup.filter();
         let open = |path: &PathBuf| {
             let failed = |source| CrawlError::Against { path: path.clone(), source };
-            let window = PastWindow::open(&state_in(path), &options, recipe).map_err(failed)?;
+            let window =
+                PastWindow::open(&state_in(path), &options, recipe, true).map_err(failed)?;
             tracing::info!(run = %path.display(), "pages of another run count as seen");
             Ok((path.display().to_string(), window))
         };

@@ -1,31 +1,31 @@
-//! What can be said of a crawl before it begins. `--dry-run` shows what it would fetch first: requests robots.txt and sitemaps, but no page.
+//! What can be said of a crawl before it begins. `--dry-run` runs its engine in a directory of its own, without requests for pages.
 //! `check` finds out whether seeds can be reached, without a request: looks up the names of their hosts.
 
 use std::{
-    collections::{HashMap, HashSet, VecDeque},
+    collections::{HashMap, HashSet},
     fmt,
+    sync::Arc,
     time::Duration,
 };
 
 use futures_util::{StreamExt, stream};
-use tokio::time::{Instant, sleep_until, timeout_at};
-use url::Url;
+use tokio::time::{Instant, timeout_at};
 
 use super::{
+    control::Control,
     directory::{check_owner, check_unclaimed},
-    fetch::{Contact, FetchError, Fetcher, Resource, Response},
-    plan::{CrawlError, Plan, STATE},
-    robots::{self, Robots, RobotsRequest, RobotsResponse, product_token},
-    scope::Scope,
-    sitemap,
+    engine,
+    fetch::{self, Contact, Fetcher},
+    plan::{self, CrawlError, Dedup, Links, Plan, Policy, STATE},
 };
 use crate::{
-    page::{NormalUrl, Origin, Timestamp, UrlOptions},
-    state::{Reason, State, SuspendCause, UrlIndex, UrlKind, UrlState},
+    page::Timestamp,
+    sink,
+    state::{Home, Reason, State, StateError, UrlIndex, UrlKind, UrlRow, UrlState},
 };
 
-/// Sitemaps that are read for one seed.
-const MAX_SITEMAPS: usize = 1_000;
+/// How long hosts are waited for that do not answer, if nothing else is left.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What a crawl would begin with.
 #[derive(Clone, Debug)]
@@ -74,44 +74,35 @@ impl fmt::Display for ForecastUrl {
 }
 
 /// Finds out what a crawl would begin with: its seeds and the pages of its sitemaps, and why each would be fetched or not. What they link
-/// to is not known without fetching pages. Requests to one host keep the configured delay.
+/// to is not known without fetching pages. Each robots.txt and sitemap is requested once, and as politely as by a crawl.
 ///
 /// # Errors
-/// If seed files or an earlier state of the run cannot be read, or the fetcher cannot be set up.
+/// If seed files or an earlier state of the run cannot be read, or the crawl could not start.
 pub async fn dry_run(plan: &Plan) -> Result<Forecast, CrawlError> {
-    let options = plan.crawl.url_options();
-    let (scope, roots) = plan.roots()?;
-    let mut dry_run = DryRun {
-        plan,
-        scope,
-        known: known_urls(plan)?,
-        fetcher: Fetcher::new(&plan.fetch, &plan.crawl.user_agent)?,
-        options,
-        robots: HashMap::new(),
-        sitemaps: HashMap::new(),
-        not_before: HashMap::new(),
-        seen: HashSet::new(),
-        found: Vec::new(),
+    let known = known_urls(plan)?;
+    let queued = known.as_ref().map_or(0, |(_, urls)| urls.open());
+    let home = Home::make()?;
+    let follows = Policy { links: Links::Follow, ..Policy::default() };
+    let dry = Plan {
+        directory: home.directory().to_owned(),
+        cluster: None,
+        requests_pages: false,
+        crawl: plan::Options { max_outage: PATIENCE, revisit_after: None, ..plan.crawl.clone() },
+        fetch: fetch::Options { retries: 0, give_up_after: PATIENCE, ..plan.fetch.clone() },
+        dedup: Dedup {
+            against: Vec::new(),
+            same_site: follows,
+            cross_site: follows,
+            ..plan.dedup.clone()
+        },
+        store: sink::Options { warc: false, ..plan.store },
+        ..plan.clone()
     };
-    for (seed, (kind, urls)) in roots.into_iter().enumerate() {
-        match kind {
-            UrlKind::Page => {
-                for url in urls {
-                    let root_url = url.root_url();
-                    let admitted = dry_run.scope.admit_seed(seed, &url, |_| false);
-                    dry_run.check_page(url, admitted).await?;
-                    if plan.seeds[seed].sitemaps
-                        && let Some(sitemaps) = dry_run.sitemaps.remove(&root_url)
-                    {
-                        dry_run.check_sitemaps(sitemaps).await?;
-                    }
-                }
-            }
-            UrlKind::Sitemap => dry_run.check_sitemaps(urls.into()).await?,
-        }
-    }
-    let queued = dry_run.known.as_ref().map_or(0, |(_, known)| known.open());
-    Ok(Forecast { urls: dry_run.found, queued })
+    let urls = engine::run(Arc::new(dry), Control::default(), move |mut engine, end| {
+        engine.leave_work(end)?;
+        forecast(engine.state(), known.as_ref())
+    });
+    Ok(Forecast { urls: urls.await?, queued })
 }
 
 /// The URLs that the run knows, if it was started.
@@ -127,172 +118,48 @@ fn known_urls(plan: &Plan) -> Result<Option<(State, UrlIndex)>, CrawlError> {
     Ok(Some((state, urls)))
 }
 
-struct DryRun<'a> {
-    plan: &'a Plan,
-    options: UrlOptions,
-    scope: Scope,
-    known: Option<(State, UrlIndex)>,
-    fetcher: Fetcher,
-    robots: HashMap<String, Robots>,
-    /// The sitemaps that each robots.txt names, by its root URL.
-    sitemaps: HashMap<String, VecDeque<NormalUrl>>,
-    /// When each host may get its next request.
-    not_before: HashMap<Origin, Instant>,
-    seen: HashSet<NormalUrl>,
-    found: Vec<ForecastUrl>,
+/// What was found: each seed, and what it led to.
+fn forecast(
+    state: &State,
+    known: Option<&(State, UrlIndex)>,
+) -> Result<Vec<ForecastUrl>, CrawlError> {
+    let suspended = state.suspended_hosts()?.into_iter();
+    let suspended: HashMap<_, _> = suspended.map(|it| (it.host, it.cause)).collect();
+    let (mut roots, mut found) = (HashMap::new(), Vec::new());
+    state.for_each_url(
+        |_, _, _| Some(()),
+        |row, ()| {
+            let root = row.referrer.and_then(|from| roots.get(&from).copied()).unwrap_or(row.id);
+            roots.insert(row.id, root);
+            let (action, detail) = match (row.state, suspended.get(&row.host)) {
+                _ if is_done(&row, known)? => (Action::Skip, "the run is done with it".to_owned()),
+                (UrlState::Queued, Some(cause)) => (Action::Skip, because(Reason::Host, cause)),
+                (UrlState::Queued | UrlState::Skipped(Reason::Pending) | UrlState::Judged, _) => {
+                    (Action::Fetch, format!("seed {}", row.seed.unwrap_or_default() + 1))
+                }
+                (UrlState::Skipped(Reason::Sitemap), _) => {
+                    (Action::Read, row.detail.unwrap_or_default())
+                }
+                (UrlState::Skipped(reason), _) => {
+                    let detail = row.detail.or(row.status.map(|status| status.to_string()));
+                    let because = |detail| because(reason, detail);
+                    (Action::Skip, detail.map_or_else(|| reason.to_string(), because))
+                }
+            };
+            found.push((root, ForecastUrl { url: row.url.to_string(), action, detail }));
+            Ok::<_, StateError>(())
+        },
+    )?;
+    found.sort_by_key(|(root, _)| *root);
+    Ok(found.into_iter().map(|(_, url)| url).collect())
 }
 
-impl DryRun<'_> {
-    async fn check_sitemaps(&mut self, mut queue: VecDeque<NormalUrl>) -> Result<(), CrawlError> {
-        let mut read = 0;
-        while let Some(url) = queue.pop_front().filter(|_| read < MAX_SITEMAPS) {
-            if !self.seen.insert(url.clone()) {
-                continue;
-            }
-            if let Some(why) = self.objection(&url).await {
-                self.note(&url, Action::Skip, why);
-                continue;
-            }
-            read += 1;
-            match self.get(url.requested(), Resource::Sitemap).await {
-                Ok(response) => self.check_sitemap(&url, &response, &mut queue).await?,
-                Err(error) => {
-                    self.note(&url, Action::Skip, because(Reason::Failure, error.explain()));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Checks the pages that a sitemap names. The sitemaps that it names, or redirects to, are queued.
-    async fn check_sitemap(
-        &mut self,
-        url: &NormalUrl,
-        response: &Response,
-        queue: &mut VecDeque<NormalUrl>,
-    ) -> Result<(), CrawlError> {
-        if let Some(target) = response.redirect_target(url.requested()) {
-            self.note(url, Action::Skip, because(Reason::Redirect, &target));
-            self.queue_sitemaps(&[target], queue);
-            return Ok(());
-        }
-        if !response.status.is_success() {
-            self.note(url, Action::Skip, because(Reason::Status, response.status.as_u16()));
-            return Ok(());
-        }
-        let sitemap = sitemap::parse(&response.body, url.requested());
-        self.note(url, Action::Read, sitemap.counts());
-        self.queue_sitemaps(&sitemap.nested, queue);
-        for page in &sitemap.urls {
-            if let Ok(page) = NormalUrl::new(page, &self.options) {
-                let admitted = self.scope.admit(&page, 0, |_| false);
-                self.check_page(page, admitted).await?;
-            }
-        }
-        Ok(())
-    }
-
-    fn queue_sitemaps(&mut self, urls: &[Url], queue: &mut VecDeque<NormalUrl>) {
-        for url in urls {
-            let Ok(url) = NormalUrl::new(url, &self.options) else { continue };
-            match self.scope.admit_sitemap(&url, |_| false) {
-                Ok(_) => queue.push_back(url),
-                Err(reason) => self.note(&url, Action::Skip, reason.to_string()),
-            }
-        }
-    }
-
-    async fn check_page(
-        &mut self,
-        url: NormalUrl,
-        admitted: Result<usize, Reason>,
-    ) -> Result<(), CrawlError> {
-        if !self.seen.insert(url.clone()) {
-            return Ok(());
-        }
-        let is_done = self.is_done(&url)?;
-        let (action, detail) = match admitted {
-            _ if is_done => (Action::Skip, "the run is done with it".to_owned()),
-            Err(reason) => (Action::Skip, reason.to_string()),
-            Ok(seed) => match self.objection(&url).await {
-                Some(why) => (Action::Skip, why),
-                None => (Action::Fetch, format!("seed {}", seed + 1)),
-            },
-        };
-        self.note(&url, action, detail);
-        Ok(())
-    }
-
-    /// Whether the run knows a URL, and its next start would not fetch it.
-    fn is_done(&self, url: &NormalUrl) -> Result<bool, CrawlError> {
-        let Some((state, urls)) = &self.known else { return Ok(false) };
-        let known = urls.find(url.as_str()).filter(|known| known.state != UrlState::Queued);
-        let row = known.map(|known| state.url(known.id)).transpose()?;
-        Ok(row.is_some_and(|row| !row.is_retried(Timestamp::now())))
-    }
-
-    /// Why robots.txt would keep a URL from being fetched: it forbids it, or asks for a delay for which the host would be suspended.
-    async fn objection(&mut self, url: &NormalUrl) -> Option<String> {
-        if !self.plan.politeness.obey_robots {
-            return None;
-        }
-        let root_url = url.root_url();
-        if !self.robots.contains_key(&root_url) {
-            let robots = self.ask(url, &root_url).await;
-            self.robots.insert(root_url.clone(), robots);
-        }
-        let robots = self.robots.get(&root_url)?;
-        let longest = self.plan.politeness.max_crawl_delay;
-        if let Some(delay) = robots.crawl_delay().filter(|&delay| delay > longest) {
-            return Some(because(Reason::Host, SuspendCause::CrawlDelay(delay)));
-        }
-        let reason = match robots.contact() {
-            None | Some(Contact::Answered) => Reason::Robots,
-            Some(_) => Reason::Failure,
-        };
-        robots.refusal(url.requested()).map(|why| because(reason, why))
-    }
-
-    async fn ask(&mut self, url: &NormalUrl, root_url: &str) -> Robots {
-        let mut request = RobotsRequest::new(url);
-        loop {
-            let url = request.url().clone();
-            let got = self.get(&url, Resource::Robots).await;
-            match request.receive(got) {
-                RobotsResponse::Redirect => {}
-                RobotsResponse::Content(body) => {
-                    let normal = |url| NormalUrl::new(&url, &self.options).ok();
-                    let sitemaps = robots::sitemaps(&body).into_iter().filter_map(normal);
-                    self.sitemaps.insert(root_url.to_owned(), sitemaps.collect());
-                    return Robots::parse(&body, product_token(&self.plan.crawl.user_agent));
-                }
-                RobotsResponse::Unreachable(why, contact) => {
-                    return Robots::unreachable(&why, contact);
-                }
-            }
-        }
-    }
-
-    /// Fetches a URL after the delay of its host: the configured one, or a longer one of its robots.txt. Requests are made one by one and
-    /// never again, so the pauses of `politeness::Pace` for requests in flight and overloaded hosts do not matter here.
-    async fn get(&mut self, url: &Url, resource: Resource) -> Result<Response, FetchError> {
-        let Ok(host) = NormalUrl::new(url, &self.options).map(|url| url.origin()) else {
-            return self.fetcher.get(url, resource).await;
-        };
-        if let Some(next) = self.not_before.get(&host) {
-            sleep_until(*next).await;
-        }
-        let response = self.fetcher.get(url, resource).await;
-        let root_url = format!("{}://{host}", url.scheme());
-        let own_delay = self.robots.get(&root_url).and_then(Robots::crawl_delay);
-        let delay = self.plan.politeness.delay.max(own_delay.unwrap_or_default());
-        self.not_before.insert(host, Instant::now() + delay);
-        response
-    }
-
-    fn note(&mut self, url: &NormalUrl, action: Action, detail: String) {
-        self.found.push(ForecastUrl { url: url.as_str().to_owned(), action, detail });
-    }
+/// Whether the run knows a page, and its next start would not fetch it.
+fn is_done(row: &UrlRow, known: Option<&(State, UrlIndex)>) -> Result<bool, StateError> {
+    let Some((state, urls)) = known.filter(|_| row.kind == UrlKind::Page) else { return Ok(false) };
+    let known = urls.find(row.url.as_str()).filter(|known| known.state != UrlState::Queued);
+    let row = known.map(|known| state.url(known.id)).transpose()?;
+    Ok(row.is_some_and(|row| !row.is_retried(Timestamp::now())))
 }
 
 fn because(reason: Reason, detail: impl fmt::Display) -> String {

@@ -4,7 +4,6 @@
 //! worker on the runtime, whose reports it records.
 
 mod against;
-mod backup;
 mod cluster;
 mod control;
 mod directory;
@@ -12,40 +11,32 @@ mod dry_run;
 mod engine;
 pub mod fetch;
 mod learnt;
-mod outcome;
 mod plan;
 pub mod politeness;
 mod read_run;
-mod repair;
 pub mod robots;
 mod schedule;
 pub mod scope;
 pub mod sitemap;
-mod verify;
+mod upkeep;
 mod worker;
 
 use std::sync::Arc;
 
-use tokio::{runtime::Handle, task::spawn_blocking};
-
-use engine::Engine;
-
 pub use crate::report::{End, Report};
 #[cfg(feature = "cli")]
 pub(crate) use against::{hash_seed_of, recipe_of};
-pub use backup::backup;
 pub use control::{Control, Progress, Tally, Waits};
 #[cfg(feature = "cli")]
 pub(crate) use directory::state_in;
 pub use directory::{delete_run, is_run};
 pub use dry_run::{Forecast, ForecastUrl, SeedProblem, check_seeds, dry_run};
-pub use engine::{Standing, report, standing};
 pub use plan::{Cluster, CrawlError, Dedup, Links, Options, Plan, Policy, Store};
 pub use read_run::{
-    JudgedPage, Link, Lookup, NearPage, Outcome, PastRun, Recent, Revisits, UrlExplanation,
+    JudgedPage, Link, Lookup, NearPage, Outcome, PastRun, Recent, Revisits, RunWindow, Standing,
+    UrlExplanation, report, standing,
 };
-pub use repair::{Repair, repair};
-pub use verify::{Damage, Verification, verify};
+pub use upkeep::{Damage, Repair, Verification, backup, repair, verify};
 
 /// Runs a crawl, or continues it, until nothing is left to fetch, a budget is spent, or it is stopped.
 ///
@@ -68,18 +59,5 @@ pub use verify::{Damage, Verification, verify};
 /// # }
 /// ```
 pub async fn run(plan: Plan, control: Control) -> Result<Report, CrawlError> {
-    let (plan, handle) = (Arc::new(plan), Handle::current());
-    let engine = spawn_blocking(move || {
-        handle.block_on(async move {
-            let mut engine = Engine::start(plan, control.stop.clone(), |restored| {
-                if let Some(progress) = &control.progress {
-                    let restored = Some(restored);
-                    progress.send_replace(Progress { restored, ..Progress::default() });
-                }
-            })?;
-            let end = engine.run(&control).await?;
-            engine.finish(end)
-        })
-    });
-    engine.await.map_err(|_| CrawlError::Panicked)?
+    engine::run(Arc::new(plan), control, |mut engine, end| engine.finish(end)).await
 }

@@ -235,6 +235,8 @@ pub struct Plan {
     pub directory: PathBuf,
     /// Whether the start asks for all URLs again whose failure may have passed, not only for those that failed some hours ago.
     pub retry_failed: bool,
+    /// Whether pages are requested: a dry run only finds out which would be.
+    pub(crate) requests_pages: bool,
     /// The crawl of several machines that it is a part of, if it is.
     pub cluster: Option<Cluster>,
     /// The `[crawl]` table.
@@ -265,6 +267,7 @@ impl Plan {
             cluster: None,
             crawl: Options::default(),
             retry_failed: false,
+            requests_pages: true,
             politeness: politeness::Options::default(),
             fetch: fetch::Options::default(),
             dedup: Dedup::default(),

@@ -1,43 +1,51 @@
-//! Reads a run without continuing it: the outcome of one URL or of all, and the pages nearest to a text.
+//! Reads a run without continuing it: the outcome of one URL or of all, the pages nearest to a text, and its report.
 
 use std::{
-    collections::{BTreeMap, BinaryHeap, HashMap},
+    collections::{BTreeMap, HashMap},
     fmt,
     num::NonZeroUsize,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use lru::LruCache;
 use serde::Serialize;
 
 use super::{
-    directory::open_run,
+    control::Tally,
+    directory::{check_report, open_run},
     learnt,
-    plan::{CrawlError, Dedup},
+    plan::{CrawlError, Dedup, STATE},
 };
 use crate::{
-    filter::{
-        Content, Document, Engine, Key, Kind, Known, Match, Memory, Options, Position,
-        Representative, Thresholds, Verdict,
-    },
-    fingerprint::{Digest, HashSeed, Recipe},
-    index::{Index, Scan},
+    filter::{Content, Document, Engine, Key, Match, Options, Thresholds},
+    fingerprint::{HashSeed, Recipe},
+    index::Index,
     learn::LearntRule,
     page::{DocId, NormalUrl, Timestamp, UrlOptions},
-    report::{Broken, BrokenLink, Builder, Point},
+    report::{
+        Broken, BrokenLink, Builder, Differences, End, FingerprintMethod, MovedSeed, Point, Report,
+        ReportError, Search, Warning,
+    },
     sink::{SkippedLine, VerdictName},
     state::{
-        JudgedDocument, KeptText, Reason, RecordedRecipe, SignatureLog, State, StateError, UrlId,
-        UrlRow, UrlState,
+        JudgedDocument, KeptText, Nearest, PastWindow, Reason, RecordedRecipe, State, StateError,
+        UrlId, UrlRow, UrlState, WriteLock,
     },
 };
 
 /// Pages whose URLs are cached while their links are listed.
 const REFERRERS: NonZeroUsize = NonZeroUsize::new(1 << 12).expect("not zero");
 
+/// The name in the state under which seeds are kept that were redirected within their place.
+pub(super) const MOVED: &str = "moved_seeds";
+
+/// Their number, and the first of them.
+pub(super) type Moved = (u64, Vec<MovedSeed>);
+
 /// A run as of its last commit. A crawl may continue it meanwhile.
 #[derive(Debug)]
 pub struct PastRun {
+    path: PathBuf,
     state: State,
     recorded: RecordedRecipe,
     hash_seed: HashSeed,
@@ -114,23 +122,6 @@ pub struct Lookup {
     pub matched: Option<(Match, JudgedDocument)>,
 }
 
-impl Lookup {
-    /// Lists the page with the same text: a short text has no signature, and is not among those that are compared by theirs.
-    fn with_equal(mut self, limit: usize) -> Self {
-        let Some((found, page)) = &self.matched else { return self };
-        let id = page.judgement.id;
-        let is_listed = self.nearest.iter().any(|near| near.page.judgement.id == id);
-        if found.kind != Kind::Exact || is_listed || limit == 0 {
-            return self;
-        }
-        let Match { distance, signature_distance, .. } = *found;
-        self.nearest.truncate(limit - 1);
-        self.nearest.insert(0, NearPage { page: page.clone(), distance, signature_distance });
-        self.compared = self.compared.max(self.nearest.len() as u64);
-        self
-    }
-}
-
 /// What became of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -197,7 +188,7 @@ impl PastRun {
         let state = open_run(directory)?;
         let recorded = RecordedRecipe::read(&state)?;
         let hash_seed = recorded.hash_seed.ok_or(StateError::Damaged("it has no hash seed"))?;
-        Ok(Self { state, recorded, hash_seed })
+        Ok(Self { path: directory.join(STATE), state, recorded, hash_seed })
     }
 
     /// How the run judges: its `[dedup]` table as of the last page that was judged.
@@ -446,103 +437,17 @@ impl PastRun {
         Ok(self.state.content(id)?)
     }
 
-    /// The pages nearest to a text, at most `limit`, and how the run would judge the text if it came next. `options` are the run's
-    /// [own](Self::options), or others to see their effect: then copies of near duplicates are judged again. The document must be made by
-    /// the run's [recipe](Self::recipe); its key and time do not matter. Compares it with every signature of the window, one
-    /// after the other; the content of candidates is read into memory.
+    /// The window of the run, to look documents up that are made by this recipe, the run's [own](Self::recipe). `options` are the run's
+    /// [own](Self::options) too, or others to see their effect: then copies of near duplicates are judged again.
     ///
     /// # Errors
     /// If the state cannot be read.
-    pub fn lookup(
-        &self,
-        document: &Document,
-        options: &Options,
-        limit: usize,
-    ) -> Result<Lookup, CrawlError> {
-        let document = &document.clone().with_key(Key::of("")).with_time(Timestamp(i64::MIN));
-        let (mut store, mut candidates) = (Memory::default(), Vec::new());
-        for (digest, known) in self.equal(document, options)? {
-            candidates.push(known.representative());
-            store.insert(&[digest], &known);
-        }
-        let mut engine = Engine::new(options, document.recipe, Scan::default());
-        self.state.restore_templates(&mut engine, None)?;
-        let all = self.state.pages()?;
-        self.state.for_each_page(DocId(0), |id, keys| engine.enter_page(id, keys, all))?;
-        let next = self.state.position()?.map_or(DocId(1), |position| position.next);
-        candidates.extend(engine.sharing_keys(document, next));
-        let signature =
-            (document.sketch.text.features > 0).then_some(document.sketch.text.signature);
-        let (mut nearest, mut compared, mut pages) = (BinaryHeap::new(), 0, Vec::new());
-        let position = self.state.position()?;
-        engine.restore(|take| {
-            self.for_each_in_window(options, position, |representative| {
-                let distance = representative
-                    .signature
-                    .zip(signature)
-                    .map(|(a, b)| (a.fingerprint().distance(b.fingerprint()), a.distance(&b)));
-                if let Some((fingerprint, whole)) = distance {
-                    compared += 1;
-                    nearest.push((whole, representative.id, fingerprint));
-                    if nearest.len() > limit {
-                        nearest.pop();
-                    }
-                }
-                // No other document can be the match.
-                let is_near = distance.is_some_and(|(distance, _)| distance <= options.radius());
-                if is_near || candidates.contains(&representative.id) {
-                    pages.extend(representative.has_content.then_some(representative.id));
-                    take(representative);
-                }
-            })
-        })?;
-        if let Some(position) = position {
-            engine.resume(position);
-        }
-        self.keep_contents(&mut store, pages)?;
-        let near = |(signature_distance, id, distance)| {
-            Ok(NearPage { page: self.page(id)?, distance, signature_distance })
-        };
-        let nearest = nearest.into_sorted_vec().into_iter().map(near);
-        let nearest = nearest.collect::<Result<_, StateError>>()?;
-        let matched = match engine.peek(&mut store, document).map_err(StateError::from)?.verdict {
-            Verdict::Duplicate(found) => Some((found, self.page(found.of)?)),
-            Verdict::Unique => None,
-        };
-        Ok(Lookup { nearest, compared, matched }.with_equal(limit))
-    }
-
-    /// Adds the content of these pages to a store.
-    fn keep_contents(&self, store: &mut Memory, pages: Vec<DocId>) -> Result<(), CrawlError> {
-        for id in pages {
-            if let Some(content) = self.state.content(id)? {
-                store.keep_content(id, &content);
-            }
-        }
-        Ok(())
-    }
-
-    /// The documents that have this one's body or text, by the digest that they share. With other options than the run's, recorded near duplicates may not be any:
-    /// documents equal to them are judged again.
-    fn equal(
-        &self,
-        document: &Document,
-        options: &Options,
-    ) -> Result<Vec<(Digest, Known)>, CrawlError> {
+    pub fn window(&self, options: &Options, recipe: Recipe) -> Result<RunWindow, CrawlError> {
         let own = self.options()?.filter();
-        let verdicts_hold = Thresholds::new(options) == Thresholds::new(&own)
+        let hold = Thresholds::new(options) == Thresholds::new(&own)
             && options.rule == own.rule
             && options.compares_content() == own.compares_content();
-        let mut equal = Vec::new();
-        for digest in document.sketch.body.into_iter().chain(document.sketch.text.digest) {
-            for known in self.state.known_by(digest)? {
-                let matched = known.verdict.matched();
-                if verdicts_hold || matched.is_none_or(|matched| matched.kind != Kind::Near) {
-                    equal.push((digest, known));
-                }
-            }
-        }
-        Ok(equal)
+        Ok(RunWindow(PastWindow::open(&self.path, options, recipe, hold)?))
     }
 
     /// Adds what the run knows of the template of the document's origin to an engine that knows none.
@@ -557,32 +462,129 @@ impl PastRun {
         let Some(origin) = document.sketch.origin else { return Ok(()) };
         Ok(self.state.restore_templates(engine, Some(origin))?)
     }
+}
 
-    fn page(&self, id: DocId) -> Result<JudgedDocument, StateError> {
-        self.state.document(id)?.ok_or(StateError::Damaged("a signature is of no document"))
-    }
+/// The window of a run, in memory.
+#[derive(Debug)]
+pub struct RunWindow(PastWindow);
 
-    /// Calls `visit` with the representatives that the run would still match, oldest first. The state may hold some more.
-    fn for_each_in_window(
-        &self,
-        options: &Options,
-        position: Option<Position>,
-        mut visit: impl FnMut(Representative),
-    ) -> Result<(), CrawlError> {
-        let mut stored = 0_u64;
-        let first = position.map_or(DocId(0), |position| position.oldest);
-        SignatureLog::read(&self.state, |one| stored += u64::from(one.id >= first))?;
-        let mut surplus = stored.saturating_sub(options.window.entries.get());
-        let oldest = position.zip(options.window.age).map(|(position, age)| position.clock - age);
-        SignatureLog::read(&self.state, |representative| {
-            if representative.id < first {
-                // It has left the window.
-            } else if surplus > 0 {
-                surplus -= 1;
-            } else if oldest.is_none_or(|oldest| representative.at >= oldest) {
-                visit(representative);
-            }
-        })?;
-        Ok(())
+impl RunWindow {
+    /// The pages nearest to a text, at most `limit`, and how the run would judge the text if it came next; its key and time do not matter.
+    ///
+    /// # Errors
+    /// If the state cannot be read.
+    pub fn lookup(&mut self, document: &Document, limit: usize) -> Result<Lookup, CrawlError> {
+        let document = &document.clone().with_key(Key::of("")).with_time(Timestamp(i64::MIN));
+        let Nearest { judgement, documents, compared } = self.0.nearest(document, limit)?;
+        let near = |(id, distance, signature_distance)| {
+            Ok(NearPage { page: self.0.document(id)?, distance, signature_distance })
+        };
+        let nearest = documents.into_iter().map(near).collect::<Result<_, StateError>>()?;
+        let matched = judgement.verdict.matched();
+        let matched = matched.map(|found| Ok((*found, self.0.document(found.of)?)));
+        Ok(Lookup { nearest, compared, matched: matched.transpose().map_err(|it: StateError| it)? })
     }
+}
+
+/// Writes the report of a run directory again, from its state. Returns it, and whether it was written. It is not while a crawl is running
+/// there, because the crawl does: then it is of the last commit, and its end is [`End::Running`]. Nor is it if the directory cannot be
+/// written.
+///
+/// # Errors
+/// If there is no run, its state cannot be read, its report is that of another run, or the files cannot be written.
+pub fn report(directory: &Path) -> Result<(Report, bool), CrawlError> {
+    // Without a run, there is nothing to lock.
+    open_run(directory)?;
+    let lock = match WriteLock::take(&directory.join(STATE)) {
+        Err(error) if !error.is_busy() && !error.is_read_only() => return Err(error.into()),
+        lock => lock,
+    };
+    let state = open_run(directory)?;
+    let mut facts = facts(&state)?;
+    if lock.as_ref().is_err_and(StateError::is_busy) {
+        (facts.end, facts.finished) = (End::Running, Timestamp::now().into());
+    }
+    let report = summarise(&state, &Builder::load(&state)?, facts, directory)?;
+    if lock.is_err() {
+        return Ok((report, false));
+    }
+    check_report(directory, &report)?;
+    match report.write(directory) {
+        Err(ReportError::Write(error)) if error.is_read_only() => Ok((report, false)),
+        written => Ok(written.map(|()| (report, true))?),
+    }
+}
+
+/// How far a run is.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    /// Its name.
+    pub name: String,
+    /// When it was started first.
+    pub started: Timestamp,
+    /// What it has found.
+    pub counts: Tally,
+    /// The seed lists of its last start: URLs or files.
+    pub seeds: Vec<String>,
+}
+
+/// How far the run in this directory is, as of its last commit.
+///
+/// # Errors
+/// If there is none, or its state cannot be read.
+pub fn standing(directory: &Path) -> Result<Standing, CrawlError> {
+    let state = open_run(directory)?;
+    Ok(Standing {
+        name: state.meta("name")?.unwrap_or_default(),
+        started: Timestamp(state.meta("started")?.unwrap_or_default()),
+        counts: state.json("counts")?.unwrap_or_default(),
+        seeds: state.json("seed_lists")?.unwrap_or_default(),
+    })
+}
+
+/// Summarises a run.
+pub(super) fn summarise(
+    state: &State,
+    builder: &Builder,
+    facts: Report,
+    directory: &Path,
+) -> Result<Report, CrawlError> {
+    let mut report = builder.finish(state, facts, state.json("keeps")?.unwrap_or_default())?;
+    match Differences::read(&report, state, directory)? {
+        Ok(differences) => differences.add_to(&mut report),
+        Err(error) => tracing::warn!(%error, "the report shows no differences of texts"),
+    }
+    Ok(report)
+}
+
+/// The facts about the run as a whole.
+pub(super) fn facts(state: &State) -> Result<Report, CrawlError> {
+    let text = |name| state.meta::<String>(name).map(Option::unwrap_or_default);
+    let number = |name| state.meta::<i64>(name).map(Option::unwrap_or_default);
+    let finished = state.meta("finished")?.map_or_else(Timestamp::now, Timestamp);
+    Ok(Report {
+        name: text("name")?,
+        end: state.json("end")?.unwrap_or_default(),
+        started: Timestamp(number("started")?).into(),
+        finished: finished.into(),
+        seconds: state.json("worked")?.unwrap_or_default(),
+        fingerprint: state.json("judged_by")?.unwrap_or_default(),
+        search: Search { index: text("index")?, audit: state.json("audit")?.unwrap_or_default() },
+        against: state.repeated_others()?.into_iter().collect(),
+        learnt: state.json("learnt")?.unwrap_or_default(),
+        warc: number("warc")? != 0,
+        warnings: state.json(MOVED)?.map(Warning::of_moved).into_iter().collect(),
+        ..Report::default()
+    })
+}
+
+pub(super) fn judged_by(options: &Options, state: &State) -> Result<FingerprintMethod, CrawlError> {
+    let seed = HashSeed(state.meta::<i64>("seed")?.unwrap_or_default().cast_unsigned());
+    Ok(FingerprintMethod {
+        scheme: state.meta("scheme")?.unwrap_or_default(),
+        seed_id: seed.id(),
+        mode: options.mode.as_str().to_owned(),
+        radius: options.radius(),
+        similarity: options.compares_content().then_some(options.rule.similarity),
+    })
 }

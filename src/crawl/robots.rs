@@ -126,21 +126,16 @@ impl Robots {
     }
 }
 
-/// The sitemaps that a robots.txt names, for all agents alike: the first 1,000. Only absolute URLs count (sitemaps.org).
+/// The sitemaps that a robots.txt names, for all agents alike: the first 1,000. What is no absolute URL, as sitemaps.org demands, is an error.
 ///
 /// ```
 /// use pagesieve::crawl::robots::sitemaps;
 ///
 /// let found = sitemaps(b"Disallow: /private/\nSitemap: http://example.org/sitemap.xml # all");
-/// assert_eq!(found[0].as_str(), "http://example.org/sitemap.xml");
+/// assert_eq!(found[0].as_ref().unwrap().as_str(), "http://example.org/sitemap.xml");
 /// ```
 #[must_use]
-pub fn sitemaps(file: &[u8]) -> Vec<Url> {
-    named_sitemaps(file).into_iter().flatten().collect()
-}
-
-/// The same, and what is named that is no absolute URL.
-pub(super) fn named_sitemaps(file: &[u8]) -> Vec<Result<Url, String>> {
+pub fn sitemaps(file: &[u8]) -> Vec<Result<Url, String>> {
     let bytes = without_bom(whole_lines(file));
     lines(&bytes)
         .filter_map(|line| directive(statement(line)))
@@ -515,7 +510,7 @@ mod tests {
     fn sitemaps_are_named_with_comments_and_what_is_no_url_is_told() {
         let file = b"Sitemap: http://a.test/1.xml # news\r\nsitemap:http://a.test/2.xml#x\n\
                      # Sitemap: http://a.test/no.xml\nSitemap: /3.xml\nSitemap:\nSite-Map: http://a.test/\xE4";
-        let shown = named_sitemaps(file).into_iter().map(|it| it.map(|url| url.to_string()));
+        let shown = sitemaps(file).into_iter().map(|it| it.map(|url| url.to_string()));
         assert_eq!(
             shown.collect::<Vec<_>>(),
             [

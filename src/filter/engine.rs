@@ -586,20 +586,6 @@ impl<I: Index> Engine<I> {
         Some(ComparedPages { comparison, rule: self.rule, passages })
     }
 
-    /// The pages that share a key with a document.
-    #[cfg(feature = "crawl")]
-    pub(crate) fn sharing_keys(&self, document: &Document, next: DocId) -> Vec<DocId> {
-        let mut found = Vec::new();
-        if let Some(passages) = self.passages.as_ref().filter(|_| document.sketch.is_page()) {
-            let is_known = |id| self.window.still_has(id);
-            passages.find(&document.searched, next, is_known, &mut found);
-        }
-        let mut found: Vec<DocId> = found.into_iter().map(|(id, _)| id).collect();
-        found.sort_unstable();
-        found.dedup();
-        found
-    }
-
     /// The nearest candidate that the rule for texts accepts. Two pages are compared by their content only.
     fn near_by_text(&self, document: &Document) -> Option<Match> {
         let has_content = self.content_of(document).is_some();

@@ -96,9 +96,9 @@ pub use thresholds::Thresholds;
 pub use verdict::{Facts, Judgement, Kind, Match, Step, Verdict};
 #[cfg(feature = "state")]
 pub use verdict::{Held, Version};
-pub use window::WindowOptions;
 #[cfg(feature = "state")]
-pub(crate) use window::{Packed, Representative};
+pub(crate) use window::Representative;
+pub use window::WindowOptions;
 
 /// The duplicate filter: judges documents in order of arrival, and remembers the unique ones of the window in a store. By default that is
 /// memory.

@@ -4,9 +4,8 @@
 //! in the index, its digests, its aliases, and what is kept of its content. An alias is the digest of a duplicate's body or text, by which later documents match the
 //! duplicate's representative. An alias also leaves when `entries` newer ones exist (`Engine::horizon`).
 //!
-//! In a file (`state/`), `signatures` has the representatives, `digests` the digests of these and of aliases, and `documents` what is known of
-//! each document. A commit drops rows that have left the window, also of `contents` and `keys`, and those of `documents` unless a crawl keeps
-//! them for its report. `templates` does not depend on the window.
+//! In a file (`state/`), `documents` has representatives and aliases with their digests. A commit drops rows that have left the window from
+//! `contents` and `keys`, and from `documents` unless a crawl keeps them for its report. `templates` does not depend on the window.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -75,13 +74,13 @@ pub(crate) struct Representative {
 
 /// A representative in 72 bytes: number, time, key, flags (is there a signature, and a sketch?), the origin's key or 0, and the signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Packed(pub(crate) [u64; 9]);
+struct Packed([u64; 9]);
 
 /// A flag of a packed representative.
 const HAS_CONTENT: u64 = 1 << 32;
 
 impl Packed {
-    pub(crate) fn of(representative: &Representative) -> Self {
+    fn of(representative: &Representative) -> Self {
         let Representative { id, at, key, origin, signature, has_content } = *representative;
         let origin = origin.map_or(0, OriginKey::get);
         let [a, b, c, d] = signature.map_or([0; 4], |signature| signature.0);
@@ -89,7 +88,7 @@ impl Packed {
         Self([id.0, at.0.cast_unsigned(), key.0, flags, origin, a, b, c, d])
     }
 
-    pub(crate) fn unpacked(&self) -> Representative {
+    fn unpacked(&self) -> Representative {
         let [id, at, key, flags, origin, signature @ ..] = self.0;
         Representative {
             id: DocId(id),
@@ -101,7 +100,7 @@ impl Packed {
         }
     }
 
-    pub(super) fn id(&self) -> DocId {
+    fn id(&self) -> DocId {
         DocId(self.0[0])
     }
 }
@@ -207,7 +206,7 @@ impl Window {
         self.queue.iter().map(Packed::unpacked)
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.queue.len()
     }
 

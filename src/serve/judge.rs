@@ -4,7 +4,6 @@
 //! answer after it: what was acknowledged is durable.
 
 use std::{
-    collections::BinaryHeap,
     path::{Path, PathBuf},
     thread,
 };
@@ -17,12 +16,12 @@ use utoipa::ToSchema;
 use super::schema::Decided;
 use crate::{
     cluster::Address,
-    filter::{Comparison, Filter, Kind, Options, Template, WindowOptions, compare},
-    fingerprint::{HashSeed, Signature, similarity},
+    filter::{Comparison, Filter, Options, Template, WindowOptions, compare},
+    fingerprint::{HashSeed, similarity},
     input::Prepared,
     page::{self, DocId},
     sink::Decision,
-    state::{DurableFilter, Restored, State, StateError},
+    state::{DurableFilter, Nearest, Restored, State, StateError},
     submission::Identity,
 };
 
@@ -229,17 +228,9 @@ pub(super) fn lookup(
     document: &Prepared,
     limit: usize,
 ) -> Result<String, StateError> {
-    let judged = filter.peek(&document.document)?;
+    let Nearest { judgement: judged, documents: near, .. } =
+        filter.nearest(&document.document, limit)?;
     let of = judged.verdict.matched().map(|found| filter.id_of(found.of)).transpose()?;
-    let mut near = nearest(filter, document.document.sketch().text.signature, limit);
-    // A short text has no signature, but may be that of a document.
-    if let Some(found) = judged.verdict.matched().filter(|found| found.kind == Kind::Exact)
-        && limit > 0
-        && near.iter().all(|(id, ..)| *id != found.of)
-    {
-        near.truncate(limit - 1);
-        near.insert(0, (found.of, found.distance, found.signature_distance));
-    }
     let near = near.into_iter().map(|(id, distance, signature_distance)| {
         let (id, similarity) = (filter.id_of(id)?, similarity(signature_distance));
         Ok::<_, StateError>(Near { id, distance, signature_distance, similarity })
@@ -250,22 +241,6 @@ pub(super) fn lookup(
         nearest: near.collect::<Result<_, _>>()?,
     };
     Ok(serde_json::to_string(&found).expect("it is JSON"))
-}
-
-/// The documents of the window whose signatures differ least from this one, the nearest first, with the bits in which fingerprints and
-/// signatures differ. Compares with all of the window.
-fn nearest(filter: &DurableFilter, signature: Signature, limit: usize) -> Vec<(DocId, u32, u32)> {
-    let mut nearest = BinaryHeap::new();
-    for other in filter.engine.window.iter() {
-        let Some(of_other) = other.signature else { continue };
-        let distance = signature.fingerprint().distance(of_other.fingerprint());
-        nearest.push((signature.distance(&of_other), other.id, distance));
-        if nearest.len() > limit {
-            nearest.pop();
-        }
-    }
-    let sorted = nearest.into_sorted_vec().into_iter();
-    sorted.map(|(of_signature, id, distance)| (id, distance, of_signature)).collect()
 }
 
 /// The documents that the file holds of the first of these identities that it knows, beside the thread that owns the filter: this reads the whole

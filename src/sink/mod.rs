@@ -2,7 +2,7 @@
 //!
 //! A new output format becomes a part of [`Outputs`]. Its key is in [`Options`], which `open_outputs` in `crawl/engine/start.rs` passes on;
 //! the engine writes to it (`crawl/engine/record.rs`); `OUTPUTS` in `crawl/directory.rs` lists the names of its files (files in a folder of
-//! their own are in `check_unclaimed` and `delete_run` there, as WARC is), and `crawl/verify.rs` and `crawl/repair.rs` say how they are checked and
+//! their own are in `check_unclaimed` and `delete_run` there, as WARC is), and `crawl/upkeep.rs` says how they are checked and
 //! mended. A format whose files end in a footer closes a file with each `sync`, because what a commit names must be complete.
 //!
 //! Files only grow; a full one is followed by a new one (`parts.rs`). [`Outputs::sync`] returns how far each one is durable; the engine commits these offsets together with the

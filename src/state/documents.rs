@@ -4,10 +4,10 @@
 
 use rusqlite::{Row, params};
 
-use super::{State, StateError, signed, unknown_code, unsigned};
+use super::{State, StateError, packed, signed, unknown_code, unsigned};
 use crate::{
-    filter::{Facts, Judgement, Key, Kind, Match, Step, Verdict},
-    fingerprint::Fingerprint,
+    filter::{Facts, Judgement, Key, Kind, Match, OriginKey, Representative, Step, Verdict},
+    fingerprint::{Digest, Fingerprint, Signature},
     page::{DocId, Lang, Timestamp},
 };
 
@@ -37,17 +37,29 @@ pub struct Capture {
     pub at: Timestamp,
 }
 
-/// What is remembered of a document in its row, to be found by its digests.
+/// What is remembered of a document in its row, if later ones may repeat it: it is an alias or a representative.
 #[derive(Clone, Debug)]
-pub(crate) struct Entered {
-    pub(super) digests: Vec<u8>,
-    pub(super) alias: Option<u64>,
+pub(crate) struct Entered<'a> {
+    pub(super) digests: &'a [Digest],
     pub(super) key: Key,
+    pub(super) alias: Option<u64>,
+    pub(super) representative: Option<&'a Representative>,
+}
+
+/// The same as it comes back.
+#[derive(Debug)]
+pub(crate) struct Remembered {
+    pub(crate) id: DocId,
+    pub(crate) digests: Vec<Digest>,
+    pub(crate) alias: Option<u64>,
+    pub(crate) representative: Option<Representative>,
+    pub(crate) is_near: bool,
 }
 
 /// Flags of the column `thin`.
 const THIN: u8 = 1;
 const NEEDS_SCRIPTS: u8 = 2;
+const HAS_CONTENT: u8 = 4;
 
 pub(super) const COLUMNS: &str = "d.id, d.name, d.title, d.at, d.stored, d.kind, d.step, d.match, d.distance, \
                                   d.signature_distance, d.fingerprint, d.chars, d.features, d.lang, d.payload, d.asked, d.similarity, d.thin, \
@@ -71,13 +83,15 @@ impl State {
         &self,
         name: &str,
         judgement: &Judgement,
-        entered: Option<&Entered>,
+        entered: Option<&Entered<'_>>,
     ) -> Result<(), StateError> {
         let Judgement { id, at, verdict, facts, nearest } = judgement;
         let found = verdict.matched();
         let similarity =
             found.map(|found| found.similarity).or(nearest.map(|(_, similarity)| similarity));
-        let sql = "INSERT INTO documents VALUES (?, ?, NULL, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, ?, ?, ?, ?, ?, ?)";
+        let representative = entered.and_then(|entered| entered.representative);
+        let has_content = representative.is_some_and(|it| it.has_content);
+        let sql = "INSERT INTO documents VALUES (?, ?, NULL, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, ?, ?, ?, ?, ?, ?, ?, ?)";
         let parameters = params![
             signed(id.0),
             name,
@@ -92,11 +106,13 @@ impl State {
             facts.features,
             facts.lang.as_ref().map(Lang::as_str),
             similarity.map(f64::from),
-            facts.thin,
-            entered.map(|entered| &entered.digests),
+            u8::from(facts.thin) * THIN | u8::from(has_content) * HAS_CONTENT,
+            entered.map(|entered| entered.digests.iter().flat_map(|it| it.0).collect::<Vec<_>>()),
             entered.and_then(|entered| entered.alias).map(signed),
             entered.map(|entered| signed(entered.key.0)),
             nearest.map(|(of, _)| signed(of.0)),
+            representative.and_then(|it| it.origin).map(|origin| signed(origin.get())),
+            representative.and_then(|it| it.signature).map(|signature| packed(&signature.0)),
         ];
         self.execute(sql, parameters)
     }
@@ -173,6 +189,29 @@ impl State {
         self.execute("DELETE FROM documents WHERE id < ?", [signed(horizon.0)])
     }
 
+    /// Calls `visit` with every document from `oldest` on that later ones may repeat, oldest first.
+    ///
+    /// # Errors
+    /// If SQLite fails or a row is damaged.
+    pub(crate) fn for_each_remembered(
+        &self,
+        oldest: DocId,
+        mut visit: impl FnMut(Remembered),
+    ) -> Result<(), StateError> {
+        let sql = "SELECT id, at, thin, digests, alias, key, origin, signature, kind FROM documents \
+                   WHERE id >= ? AND digests IS NOT NULL ORDER BY id";
+        self.each(sql, [signed(oldest.0)], read_remembered, |remembered| {
+            visit(remembered);
+            Ok(())
+        })
+    }
+
+    /// Nothing repeats a document any more: its row stays, without what is kept of its article.
+    pub(super) fn release_document(&self, id: DocId) -> Result<(), StateError> {
+        self.execute("UPDATE documents SET digests = NULL WHERE id = ?", [signed(id.0)])?;
+        self.drop_article(id)
+    }
+
     /// Drops a document and what is kept of its article.
     pub(super) fn drop_document(&self, id: DocId) -> Result<(), StateError> {
         self.execute("DELETE FROM documents WHERE id = ?", [signed(id.0)])?;
@@ -245,6 +284,34 @@ pub(super) fn read_document(row: &Row<'_>) -> rusqlite::Result<JudgedDocument> {
         judgement: Judgement { id, at, verdict: read_verdict(row)?, facts, nearest },
         capture: payload.zip(asked).map(|(payload, at)| Capture { payload, at: Timestamp(at) }),
         needs_scripts: flags & NEEDS_SCRIPTS != 0,
+    })
+}
+
+fn read_remembered(row: &Row<'_>) -> rusqlite::Result<Remembered> {
+    let (id, alias) = (DocId(unsigned(row.get(0)?)), row.get::<_, Option<i64>>(4)?);
+    let (digests, rest) = row.get_ref(3)?.as_blob()?.as_chunks::<16>();
+    if !rest.is_empty() {
+        return Err(unknown_code(3, 0));
+    }
+    let origin = row.get::<_, Option<i64>>(6)?.map(unsigned);
+    let signature = row.get::<_, Option<[u8; 32]>>(7)?;
+    let representative = Representative {
+        id,
+        at: Timestamp(row.get(1)?),
+        key: Key(unsigned(row.get(5)?)),
+        origin: origin.and_then(OriginKey::new),
+        signature: signature.map(|packed| {
+            let words = packed.as_chunks::<8>().0;
+            Signature(std::array::from_fn(|word| u64::from_le_bytes(words[word])))
+        }),
+        has_content: row.get::<_, u8>(2)? & HAS_CONTENT != 0,
+    };
+    Ok(Remembered {
+        id,
+        digests: digests.iter().copied().map(Digest).collect(),
+        alias: alias.map(unsigned),
+        representative: alias.is_none().then_some(representative),
+        is_near: row.get::<_, u8>(8)? == Kind::Near as u8,
     })
 }
 

@@ -6,9 +6,13 @@
 //! How the texts are fingerprinted is recorded when the state is created, and never changed later. What is kept of the content of
 //! pages, and the samples that the templates of origins are learnt from, are kept so that the next filter knows them too.
 
-use std::path::Path;
+use std::{
+    collections::BinaryHeap,
+    path::Path,
+    time::{Duration, Instant},
+};
 #[cfg(feature = "cluster")]
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc};
 
 use rusqlite::Row;
 #[cfg(feature = "cluster")]
@@ -17,9 +21,8 @@ use tokio_util::sync::CancellationToken;
 use super::{
     State, StateError,
     digests::DigestIndex,
-    documents::Entered,
-    signatures::{Restored, SignatureLog},
-    signed, unsigned,
+    documents::{Entered, JudgedDocument},
+    packed, signed, unsigned,
 };
 #[cfg(feature = "cli")]
 use crate::fingerprint::Segment;
@@ -30,7 +33,7 @@ use crate::{
 };
 use crate::{
     filter::{
-        Change, Content, Document, Engine, Filter, Horizon, Judgement, Key, Known, Options,
+        Change, Content, Document, Engine, Filter, Horizon, Judgement, Key, Kind, Known, Options,
         OptionsError, OriginKey, Position, Store, TemplateChange, TemplateSample,
     },
     fingerprint::{Digest, HashSeed, HashSeedChoice, Recipe},
@@ -76,7 +79,6 @@ pub type DurableFilter = Filter<Durable>;
 pub struct Durable {
     pub(super) state: State,
     digests: DigestIndex,
-    log: SignatureLog,
     kept: Kept,
     transaction: Transaction,
     /// What others have that share the window, if it is shared.
@@ -174,9 +176,9 @@ impl Filter<Durable> {
         let mut engine = Engine::new(options, recipe, options.index()?);
         state.begin()?;
         RecordedRecipe::write(&state, recipe)?;
-        let (log, digests) = state.restore(&mut engine, report)?;
+        let digests = state.restore(&mut engine, true, report)?;
         let transaction = Transaction::Open;
-        Ok(Self { engine, store: Durable::new(state, (log, digests), kept, transaction) })
+        Ok(Self { engine, store: Durable::new(state, digests, kept, transaction) })
     }
 
     /// Takes a unique document out of the window, as part of the open transaction: from now on nothing repeats it, and its row stays.
@@ -186,11 +188,7 @@ impl Filter<Durable> {
     #[cfg(feature = "crawl")]
     pub(crate) fn release(&mut self, id: DocId) -> Result<(), StateError> {
         self.store.attempt(|store| {
-            if self.engine.remove(id) {
-                store.log.remove(&store.state, id)?;
-                store.state.drop_article(id)?;
-            }
-            Ok(())
+            if self.engine.remove(id) { store.state.release_document(id) } else { Ok(()) }
         })
     }
 
@@ -201,8 +199,6 @@ impl Filter<Durable> {
     pub fn commit(&mut self) -> Result<(), StateError> {
         self.store.attempt(|store| {
             let horizon = self.engine.horizon().representative;
-            store.log.commit(&store.state, horizon)?;
-            store.digests.commit(&store.state, horizon)?;
             store.state.set_json("position", &self.engine.position())?;
             store.state.drop_contents(horizon)?;
             if store.kept == Kept::Window {
@@ -233,6 +229,41 @@ impl Filter<Durable> {
             return Err(StateError::RolledBack);
         }
         self.state().name_of(id)
+    }
+
+    /// The documents of the window whose signatures differ least from that of a document, at most so many. Compares with all of the window.
+    ///
+    /// # Errors
+    /// As [`judge`](Self::judge).
+    pub(crate) fn nearest(
+        &mut self,
+        document: &Document,
+        limit: usize,
+    ) -> Result<Nearest, StateError> {
+        let judgement = self.peek(document)?;
+        let text = &document.sketch.text;
+        let (mut nearest, mut compared) = (BinaryHeap::new(), 0);
+        let others = self.engine.window.iter().filter_map(|it| Some((it.id, it.signature?)));
+        for (id, other) in others.filter(|_| text.features > 0) {
+            let distance = text.signature.fingerprint().distance(other.fingerprint());
+            nearest.push((text.signature.distance(&other), id, distance));
+            compared += 1;
+            if nearest.len() > limit {
+                nearest.pop();
+            }
+        }
+        let nearest = nearest.into_sorted_vec().into_iter();
+        let mut documents: Vec<_> =
+            nearest.map(|(signature, id, fingerprint)| (id, fingerprint, signature)).collect();
+        // A short text has no signature, but may be that of a document.
+        if let Some(found) = judgement.verdict.matched().filter(|it| it.kind == Kind::Exact)
+            && limit > 0
+            && documents.iter().all(|(id, ..)| *id != found.of)
+        {
+            documents.truncate(limit - 1);
+            documents.insert(0, (found.of, found.distance, found.signature_distance));
+        }
+        Ok(Nearest { judgement, documents, compared })
     }
 
     /// Notes that the text of a document is that of an earlier one with the same body, if that text is kept.
@@ -338,7 +369,7 @@ impl Filter<Durable> {
 #[cfg(feature = "cluster")]
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A directory that is removed with its filter.
+/// A temporary directory, for what does not outlive the process.
 #[cfg(feature = "cluster")]
 #[derive(Debug)]
 pub(crate) struct Home(PathBuf);
@@ -351,6 +382,10 @@ impl Home {
         let made = std::fs::create_dir(&path);
         made.map_err(|source| StateError::File { path: path.clone(), source })?;
         Ok(Self(path))
+    }
+
+    pub(crate) fn directory(&self) -> &Path {
+        &self.0
     }
 
     pub(crate) fn path(&self) -> PathBuf {
@@ -366,16 +401,10 @@ impl Drop for Home {
 }
 
 impl Durable {
-    fn new(
-        state: State,
-        (log, digests): (SignatureLog, DigestIndex),
-        kept: Kept,
-        transaction: Transaction,
-    ) -> Self {
+    fn new(state: State, digests: DigestIndex, kept: Kept, transaction: Transaction) -> Self {
         Self {
             state,
             digests,
-            log,
             kept,
             transaction,
             #[cfg(feature = "cluster")]
@@ -416,16 +445,14 @@ impl Store for Durable {
         self.digests.insert(digests, judgement.id, *alias);
         let is_known = representative.is_some() || alias.is_some();
         let entered = is_known.then(|| Entered {
-            digests: digests.iter().flat_map(|digest| digest.0).collect(),
-            alias: *alias,
+            digests,
             key: document.key,
+            alias: *alias,
+            representative: representative.as_ref(),
         });
         self.state.add_document(&document.id, judgement, entered.as_ref())?;
         if let Some(content) = change.content_of(document) {
             self.state.keep_content(judgement.id, content, &document.sketch.keys)?;
-        }
-        if let Some(representative) = representative {
-            self.log.push(&self.state, representative)?;
         }
         if let Some(template) = template {
             self.state.keep_sample(template)?;
@@ -456,7 +483,6 @@ impl Store for Durable {
         {
             claims.forget(key)?;
         }
-        self.log.remove(&self.state, id)?;
         self.state.drop_document(id)
     }
 
@@ -486,6 +512,18 @@ impl Store for Durable {
     }
 }
 
+/// The documents of a window that are nearest to one.
+#[derive(Clone, Debug)]
+pub(crate) struct Nearest {
+    /// How that one would be judged.
+    pub(crate) judgement: Judgement,
+    /// The nearest first, with the bits in which fingerprints and signatures differ; of equally near ones, the oldest first. One with the same text is
+    /// among them.
+    pub(crate) documents: Vec<(DocId, u32, u32)>,
+    /// With how many it was compared: those whose texts have enough features.
+    pub(crate) compared: u64,
+}
+
 /// The window of a state as of its last commit. It is only read.
 #[cfg(feature = "crawl")]
 #[derive(Debug)]
@@ -493,11 +531,17 @@ pub(crate) struct PastWindow(DurableFilter);
 
 #[cfg(feature = "crawl")]
 impl PastWindow {
-    /// Opens the state of a filter or crawl, whose fingerprints must be made by this recipe.
+    /// Opens the state of a filter or crawl, whose fingerprints must be made by this recipe. Copies of its near duplicates are judged again unless
+    /// its verdicts `hold`.
     ///
     /// # Errors
     /// As [`DurableFilter::open`], except that it may be open in another process.
-    pub(crate) fn open(path: &Path, options: &Options, recipe: Recipe) -> Result<Self, StateError> {
+    pub(crate) fn open(
+        path: &Path,
+        options: &Options,
+        recipe: Recipe,
+        hold: bool,
+    ) -> Result<Self, StateError> {
         let state = State::read(path)?;
         let hash_seed = HashSeedChoice::Fixed(recipe.hash_seed);
         let options = Options { hash_seed, ..options.clone() };
@@ -505,9 +549,8 @@ impl PastWindow {
             return Err(StateError::Recipe(difference));
         }
         let mut engine = Engine::new(&options, recipe, options.index()?);
-        let (log, digests) = state.restore(&mut engine, drop)?;
-        let (kept, transaction) = (Kept::All, Transaction::Closed);
-        let store = Durable::new(state, (log, digests), kept, transaction);
+        let digests = state.restore(&mut engine, hold, drop)?;
+        let store = Durable::new(state, digests, Kept::All, Transaction::Closed);
         Ok(Self(DurableFilter { engine, store }))
     }
 
@@ -519,34 +562,73 @@ impl PastWindow {
         &mut self,
         document: &Document,
     ) -> Result<Option<(Judgement, String)>, StateError> {
-        // Nothing can be written, so there is no transaction.
-        let judgement = self.0.engine.peek(&mut self.0.store, document)?;
+        let judgement = self.0.peek(document)?;
         let matched = judgement.verdict.matched();
         let of = matched.map(|found| self.0.id_of(found.of)).transpose()?;
         Ok(of.map(|of| (judgement, of)))
     }
+
+    /// [`DurableFilter::nearest`].
+    pub(crate) fn nearest(
+        &mut self,
+        document: &Document,
+        limit: usize,
+    ) -> Result<Nearest, StateError> {
+        self.0.nearest(document, limit)
+    }
+
+    /// The document of this number, of which there must be one.
+    pub(crate) fn document(&self, id: DocId) -> Result<JudgedDocument, StateError> {
+        self.0.state().document(id)?.ok_or(StateError::Damaged("a match is no document"))
+    }
 }
 
+/// How far a window has been restored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Restored {
+    /// Documents read so far.
+    pub read: u64,
+    /// Documents to be read.
+    pub all: u64,
+}
+
+/// How often that is reported.
+const REPORT_EVERY: Duration = Duration::from_secs(2);
+
 impl State {
-    /// Restores the window, the templates and the position into an empty engine, and returns the log and the digests to continue with.
+    /// Restores the window, the templates and the position into an empty engine, and returns the index of digests. Those of near duplicates are
+    /// left out unless verdicts `hold`. `report` is called every two seconds with how far it is.
     ///
     /// # Errors
     /// If SQLite fails or a row is damaged.
     fn restore<I: Index>(
         &self,
         engine: &mut Engine<I>,
-        report: impl FnMut(Restored),
-    ) -> Result<(SignatureLog, DigestIndex), StateError> {
-        let position = self.position()?;
-        let oldest = position.map_or(DocId(0), |position| position.oldest);
-        let log = SignatureLog::restore(self, engine, oldest, report)?;
+        hold: bool,
+        mut report: impl FnMut(Restored),
+    ) -> Result<DigestIndex, StateError> {
+        let Some(position) = self.position()? else { return Ok(DigestIndex::new(DocId(0))) };
+        let (oldest, began, mut reported) = (position.oldest, Instant::now(), Instant::now());
+        let mut digests = DigestIndex::new(oldest);
+        engine.restore(|take| {
+            self.for_each_remembered(oldest, |one| {
+                if hold || !one.is_near {
+                    digests.insert(&one.digests, one.id, one.alias);
+                }
+                one.representative.into_iter().for_each(&mut *take);
+                if reported.elapsed() >= REPORT_EVERY {
+                    reported = Instant::now();
+                    report(Restored { read: one.id.0 - oldest.0, all: position.next.0 - oldest.0 });
+                }
+            })
+        })?;
         let pages = engine.window.pages;
         self.for_each_page(oldest, |id, keys| engine.enter_page(id, keys, pages))?;
         self.restore_templates(engine, None)?;
-        if let Some(position) = position {
-            engine.resume(position);
-        }
-        Ok((log, DigestIndex::load(self, oldest)?))
+        engine.resume(position);
+        let (entries, seconds) = (engine.window.len(), began.elapsed().as_secs_f64());
+        tracing::info!(entries, seconds, "the window is restored");
+        Ok(digests)
     }
 
     /// Where the filter stood, if there was one.
@@ -574,8 +656,8 @@ impl Filter<Durable> {
         let (recipe, index) = (this.documents().fingerprinter().recipe(), options.index().unwrap());
         let index = index.with_equal_limit(equal_limit);
         this.engine = Engine::new(options, recipe, index).bounded(equal_limit);
-        let Durable { state, digests, log, .. } = &mut this.store;
-        (*log, *digests) = state.restore(&mut this.engine, drop).unwrap();
+        let Durable { state, digests, .. } = &mut this.store;
+        *digests = state.restore(&mut this.engine, true, drop).unwrap();
         this
     }
 
@@ -598,15 +680,6 @@ impl State {
         packed.map(|packed| Content::from_bytes(&packed).ok_or(damaged)).transpose()
     }
 
-    /// How many pages there are.
-    ///
-    /// # Errors
-    /// If SQLite fails.
-    pub(crate) fn pages(&self) -> Result<usize, StateError> {
-        let count: i64 = self.value("SELECT count(*) FROM keys", [])?;
-        Ok(usize::try_from(count).unwrap_or(0))
-    }
-
     /// Keeps the content of a page, and its keys.
     ///
     /// # Errors
@@ -619,8 +692,7 @@ impl State {
     ) -> Result<(), StateError> {
         let document = signed(id.0);
         self.execute("INSERT INTO contents VALUES (?, ?)", (document, content.to_bytes()))?;
-        let keys: Vec<u8> = keys.iter().flat_map(|key| key.to_le_bytes()).collect();
-        self.execute("INSERT INTO keys VALUES (?, ?)", (document, keys))
+        self.execute("INSERT INTO keys VALUES (?, ?)", (document, packed(keys)))
     }
 
     /// Calls `visit` with the keys of each page from `oldest` on, oldest first.

@@ -3,6 +3,7 @@
 use std::{fmt, time::Duration};
 
 use rusqlite::Row;
+use serde::{Deserialize, Serialize};
 
 use super::{State, StateError, unknown_code};
 use crate::page::Timestamp;
@@ -18,8 +19,6 @@ pub(crate) struct HostRow {
     pub(crate) id: HostId,
     /// Its name and port.
     pub(crate) name: String,
-    /// The position in the rotation: the host with the lowest is next.
-    pub(crate) rank: i64,
     /// No requests are sent before this time, because the host asked for a pause.
     pub(crate) not_before: Option<Timestamp>,
     /// Whether a robots.txt of it is known, so that it has answered.
@@ -27,7 +26,7 @@ pub(crate) struct HostRow {
 }
 
 /// Why a host is suspended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum SuspendCause {
     /// Its robots.txt requests this delay between requests.
     CrawlDelay(Duration),
@@ -39,32 +38,6 @@ pub(crate) enum SuspendCause {
     Stopped(u32),
     /// It began to lose its pages.
     Alarm,
-}
-
-impl SuspendCause {
-    fn from_row(code: i64, requested: i64) -> Option<Self> {
-        let requested = u64::try_from(requested).ok()?;
-        match code {
-            1 => Some(Self::CrawlDelay(Duration::from_millis(requested))),
-            2 => Some(Self::RetryAfter(Duration::from_millis(requested))),
-            3 => u32::try_from(requested).ok().map(Self::Unanswered),
-            4 => u32::try_from(requested).ok().map(Self::Stopped),
-            5 => Some(Self::Alarm),
-            _ => None,
-        }
-    }
-
-    /// The columns `cause` and `requested`.
-    fn to_row(self) -> (i64, i64) {
-        let millis = |requested: Duration| i64::try_from(requested.as_millis()).unwrap_or(i64::MAX);
-        match self {
-            Self::CrawlDelay(requested) => (1, millis(requested)),
-            Self::RetryAfter(requested) => (2, millis(requested)),
-            Self::Unanswered(times) => (3, times.into()),
-            Self::Stopped(times) => (4, times.into()),
-            Self::Alarm => (5, 0),
-        }
-    }
 }
 
 /// The explanation for people, with the key that decides.
@@ -135,7 +108,7 @@ pub(crate) struct RobotsRow {
 
 const NO_HOST: StateError = StateError::Damaged("a queue is of no host");
 
-const HOST: &str = "id, name, rank, until, \
+const HOST: &str = "id, name, until, \
     EXISTS (SELECT 1 FROM robots WHERE root_url IN ('http://' || name, 'https://' || name))";
 
 impl State {
@@ -156,40 +129,18 @@ impl State {
         Ok(HostId(self.db.last_insert_rowid()))
     }
 
-    /// The position of a host in the rotation.
-    ///
-    /// # Errors
-    /// If SQLite fails or there is none.
-    pub(super) fn rank(&self, host: HostId) -> Result<i64, StateError> {
-        let rank = self.find("SELECT rank FROM hosts WHERE id = ?", [host.0], |row| row.get(0))?;
-        rank.ok_or(NO_HOST)
-    }
-
-    /// The last position of the rotation.
-    ///
-    /// # Errors
-    /// If SQLite fails.
-    pub(super) fn last_rank(&self) -> Result<i64, StateError> {
-        self.value("SELECT coalesce(max(rank), 0) FROM hosts", [])
-    }
-
     /// The positions of all hosts, by number.
     ///
     /// # Errors
     /// If SQLite fails.
     pub(super) fn ranks(&self) -> Result<Vec<i64>, StateError> {
         let mut ranks = Vec::new();
-        let sql = "SELECT id, rank FROM hosts ORDER BY id";
-        self.each(
-            sql,
-            [],
-            |row| Ok((row.get::<_, i64>(0)?, row.get(1)?)),
-            |(id, rank)| {
-                ranks.resize(usize::try_from(id).unwrap_or(0), 0);
-                ranks.push(rank);
-                Ok::<_, StateError>(())
-            },
-        )?;
+        let read = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get(1)?));
+        self.each("SELECT id, rank FROM hosts ORDER BY id", [], read, |(id, rank)| {
+            ranks.resize(usize::try_from(id).unwrap_or(0), 0);
+            ranks.push(rank);
+            Ok::<_, StateError>(())
+        })?;
         Ok(ranks)
     }
 
@@ -211,9 +162,8 @@ impl State {
         cause: SuspendCause,
         until: Timestamp,
     ) -> Result<(), StateError> {
-        let (code, requested) = cause.to_row();
-        let sql = "UPDATE hosts SET cause = ?, requested = ?, until = ? WHERE id = ?";
-        self.execute(sql, (code, requested, until.0, host.0))
+        let cause = serde_json::to_string(&cause).expect("a cause is JSON");
+        self.execute("UPDATE hosts SET cause = ?, until = ? WHERE id = ?", (cause, until.0, host.0))
     }
 
     /// Ends the suspension of a host. A pause that it asked for still applies.
@@ -223,7 +173,7 @@ impl State {
     pub(crate) fn resume_host(&self, suspended: &SuspendedRow) -> Result<(), StateError> {
         let not_before =
             matches!(suspended.cause, SuspendCause::RetryAfter(_)).then_some(suspended.until.0);
-        let sql = "UPDATE hosts SET cause = NULL, requested = NULL, until = ? WHERE id = ?";
+        let sql = "UPDATE hosts SET cause = NULL, until = ? WHERE id = ?";
         self.execute(sql, (not_before, suspended.host.0))
     }
 
@@ -242,13 +192,15 @@ impl State {
     /// # Errors
     /// If SQLite fails or a row makes no sense.
     pub(crate) fn suspended_hosts(&self) -> Result<Vec<SuspendedRow>, StateError> {
-        let sql = "SELECT id, name, cause, requested, until FROM hosts WHERE cause IS NOT NULL ORDER BY name";
+        let sql = "SELECT id, name, until, cause FROM hosts WHERE cause IS NOT NULL ORDER BY name";
         self.all(sql, [], |row| {
-            let code = row.get(2)?;
-            let cause = SuspendCause::from_row(code, row.get(3)?);
-            let cause = cause.ok_or_else(|| unknown_code(2, code))?;
-            let (host, until) = (HostId(row.get(0)?), Timestamp(row.get(4)?));
-            Ok(SuspendedRow { host, name: row.get(1)?, cause, until })
+            let cause = serde_json::from_str(row.get_ref(3)?.as_str()?);
+            Ok(SuspendedRow {
+                host: HostId(row.get(0)?),
+                name: row.get(1)?,
+                cause: cause.map_err(|_| unknown_code(3, 0))?,
+                until: Timestamp(row.get(2)?),
+            })
         })
     }
 
@@ -274,7 +226,11 @@ impl State {
 
 /// Reads the columns [`HOST`] of a host that is not suspended.
 fn read_host(row: &Row<'_>) -> rusqlite::Result<HostRow> {
-    let (id, name, rank) = (HostId(row.get(0)?), row.get(1)?, row.get(2)?);
-    let not_before = row.get::<_, Option<i64>>(3)?.map(Timestamp);
-    Ok(HostRow { id, name, rank, not_before, has_answered: row.get(4)? })
+    let not_before = row.get::<_, Option<i64>>(2)?.map(Timestamp);
+    Ok(HostRow {
+        id: HostId(row.get(0)?),
+        name: row.get(1)?,
+        not_before,
+        has_answered: row.get(3)?,
+    })
 }

@@ -27,9 +27,6 @@ mod queue;
 #[cfg(feature = "crawl")]
 mod reason;
 #[cfg(feature = "crawl")]
-mod series;
-mod signatures;
-#[cfg(feature = "crawl")]
 mod texts;
 #[cfg(feature = "crawl")]
 mod url_index;
@@ -51,20 +48,20 @@ use serde::{Serialize, de::DeserializeOwned};
 use crate::cluster::ClusterError;
 use crate::filter::{JudgeError, OptionsError};
 
-#[cfg(feature = "serve")]
+#[cfg(feature = "cluster")]
 pub(crate) use durable::Home;
-#[cfg(feature = "crawl")]
-pub(crate) use durable::PastWindow;
 pub use durable::{Difference, Durable, DurableFilter};
+#[cfg(feature = "crawl")]
+pub(crate) use durable::{Nearest, PastWindow};
 #[cfg(feature = "cli")]
 pub(crate) use open::VERSION as LAYOUT;
 pub(crate) use open::WriteLock;
 #[cfg(feature = "crawl")]
 pub use {
     documents::{Capture, JudgedDocument},
+    durable::Restored,
     hosts::HostId,
     reason::{Reason, SkipCause},
-    signatures::Restored,
     texts::KeptText,
     urls::{UrlId, UrlKind, UrlRow, UrlState},
 };
@@ -75,7 +72,6 @@ pub(crate) use {
     known_urls::KnownUrl,
     links::{Inlinks, Redirects},
     queue::Late,
-    signatures::SignatureLog,
     url_index::{Queued, UrlIndex},
     urls::{NewUrl, RETRY_AFTER, UrlOutcome, Visit},
 };
@@ -368,6 +364,41 @@ impl State {
         self.set_meta(name, serde_json::to_string(value).expect("it can be written as JSON"))
     }
 
+    /// The last points of what the run did over time, at most this many, in order.
+    ///
+    /// # Errors
+    /// If SQLite fails or a row makes no sense.
+    pub(crate) fn series<T: DeserializeOwned>(&self, most: usize) -> Result<Vec<T>, StateError> {
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let sql =
+            "SELECT point FROM (SELECT * FROM series ORDER BY number DESC LIMIT ?) ORDER BY number";
+        let points: Vec<String> = self.all(sql, [most], |row| row.get(0))?;
+        let points =
+            points.iter().map(|point| serde_json::from_str(point)).collect::<Result<_, _>>();
+        points.map_err(|_| StateError::Damaged("a point of the series makes no sense"))
+    }
+
+    /// Adds a point.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    ///
+    /// # Panics
+    /// Never: numbers can be written as JSON.
+    pub(crate) fn add_to_series(&self, point: &impl Serialize) -> Result<(), StateError> {
+        let point = serde_json::to_string(point).expect("numbers are JSON");
+        self.execute("INSERT INTO series VALUES (NULL, ?)", [point])
+    }
+
+    /// Puts these points in place of all.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn set_series(&self, points: &[impl Serialize]) -> Result<(), StateError> {
+        self.execute("DELETE FROM series", [])?;
+        points.iter().try_for_each(|point| self.add_to_series(point))
+    }
+
     /// The committed lengths of the output files, by name.
     ///
     /// # Errors
@@ -520,6 +551,11 @@ fn signed(value: u64) -> i64 {
 
 fn unsigned(value: i64) -> u64 {
     value.cast_unsigned()
+}
+
+/// Numbers of 8 bytes, little endian.
+fn packed(words: &[u64]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
 /// A column contains a number without a meaning.

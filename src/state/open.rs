@@ -20,7 +20,7 @@ use rusqlite::{Connection, OpenFlags, config::DbConfig};
 use super::{DatabaseError, State, StateError};
 
 /// The version of the file's layout.
-pub(crate) const VERSION: i64 = 16;
+pub(crate) const VERSION: i64 = 17;
 /// Marks the file as ours in SQLite's header: "psve".
 const APPLICATION_ID: i64 = 0x7073_7665;
 const SCHEMA: &str = include_str!("schema.sql");

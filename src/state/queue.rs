@@ -1,6 +1,6 @@
 //! The URLs that wait to be fetched, in memory: each host's in order, and the hosts in rotation.
 //!
-//! Some five bytes a URL, and a hundred for each host that has any.
+//! Some five bytes a URL, eight a host, and a hundred for each host that has any.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
@@ -23,19 +23,15 @@ pub(crate) enum Late {
 /// its outcome is recorded.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
-    hosts: HashMap<HostId, HostQueue>,
+    hosts: HashMap<HostId, VecDeque<u32>>,
+    /// The place of each host in the rotation, by its number.
+    ranks: Vec<i64>,
+    last_rank: i64,
     /// Hosts with URLs that are not suspended, by rank. A host that is taken out for its turn comes back by [`put_back`](Self::put_back).
     rotation: BTreeSet<(i64, HostId)>,
     suspended: HashSet<HostId>,
     /// URLs that come after those, by host and group.
     late: HashMap<HostId, BTreeMap<Late, VecDeque<u32>>>,
-    last_rank: i64,
-}
-
-#[derive(Debug)]
-struct HostQueue {
-    urls: VecDeque<u32>,
-    rank: i64,
 }
 
 fn id(url: u32) -> UrlId {
@@ -47,38 +43,10 @@ fn number(url: UrlId) -> u32 {
 }
 
 impl Queue {
-    /// An empty queue. Ranks up to `last_rank` are taken, and these hosts are suspended.
-    pub(super) fn new(last_rank: i64, suspended: impl Iterator<Item = HostId>) -> Self {
-        Self { last_rank, suspended: suspended.collect(), ..Self::default() }
-    }
-
-    /// Fills an empty queue with these URLs, in this order, each with its host. `ranks` has the rank of each host, by number. `None` if it has
-    /// not that of a host.
-    pub(super) fn fill(
-        &mut self,
-        ranks: &[i64],
-        urls: impl Iterator<Item = (HostId, UrlId)> + Clone,
-    ) -> Option<()> {
-        let place = |host: HostId| usize::try_from(host.0).ok();
-        let mut counts = vec![0_usize; ranks.len()];
-        for (host, _) in urls.clone() {
-            *counts.get_mut(place(host)?)? += 1;
-        }
-        let queues = counts.into_iter().map(VecDeque::with_capacity);
-        let mut queues: Vec<VecDeque<u32>> = queues.collect();
-        for (host, url) in urls {
-            queues[place(host)?].push_back(number(url));
-        }
-        for ((host, urls), rank) in (0..).map(HostId).zip(queues).zip(ranks) {
-            if urls.is_empty() {
-                continue;
-            }
-            if !self.suspended.contains(&host) {
-                self.rotation.insert((*rank, host));
-            }
-            self.hosts.insert(host, HostQueue { urls, rank: *rank });
-        }
-        Some(())
+    /// An empty queue of hosts with these ranks, by number, of which some are suspended.
+    pub(super) fn new(ranks: Vec<i64>, suspended: impl Iterator<Item = HostId>) -> Self {
+        let last_rank = ranks.iter().copied().max().unwrap_or(0);
+        Self { ranks, last_rank, suspended: suspended.collect(), ..Self::default() }
     }
 
     /// A rank behind all others.
@@ -87,14 +55,22 @@ impl Queue {
         self.last_rank
     }
 
-    /// Whether URLs of this host wait, so that its rank is known.
-    pub(super) fn has(&self, host: HostId) -> bool {
-        self.hosts.contains_key(&host)
+    /// The rank of a host; `None` if there is no such host.
+    pub(super) fn rank(&self, host: HostId) -> Option<i64> {
+        self.ranks.get(usize::try_from(host.0).ok()?).copied()
     }
 
-    /// Adds a URL at the end of its host's queue. `rank` is the host's, if it is not known.
-    pub(super) fn push(&mut self, host: HostId, rank: i64, url: UrlId) {
-        let urls = self.urls(host, rank);
+    /// The queue of a host. If there is none, it takes part in the rotation from now on.
+    fn urls(&mut self, host: HostId) -> &mut VecDeque<u32> {
+        if !self.hosts.contains_key(&host) && !self.suspended.contains(&host) {
+            self.rotation.extend(self.rank(host).map(|rank| (rank, host)));
+        }
+        self.hosts.entry(host).or_default()
+    }
+
+    /// Adds a URL at the end of its host's queue.
+    pub(crate) fn push(&mut self, host: HostId, url: UrlId) {
+        let urls = self.urls(host);
         if urls.len() == urls.capacity() {
             urls.reserve_exact(urls.len() / 4 + 2);
         }
@@ -102,29 +78,26 @@ impl Queue {
     }
 
     /// Adds a URL at the beginning of its host's queue.
-    pub(super) fn push_front(&mut self, host: HostId, rank: i64, url: UrlId) {
-        self.urls(host, rank).push_front(number(url));
+    pub(crate) fn push_front(&mut self, host: HostId, url: UrlId) {
+        self.urls(host).push_front(number(url));
     }
 
-    fn urls(&mut self, host: HostId, rank: i64) -> &mut VecDeque<u32> {
-        let queue = self.hosts.entry(host).or_insert_with(|| {
-            if !self.suspended.contains(&host) {
-                self.rotation.insert((rank, host));
-            }
-            HostQueue { urls: VecDeque::new(), rank }
-        });
-        &mut queue.urls
+    /// Takes a host out of the rotation.
+    fn pause(&mut self, host: HostId) {
+        if let Some(rank) = self.rank(host) {
+            self.rotation.remove(&(rank, host));
+        }
     }
 
     /// Takes the first URL of a host out.
     pub(crate) fn pop(&mut self, host: HostId) -> Option<UrlId> {
-        let queue = self.hosts.get_mut(&host)?;
-        let url = queue.urls.pop_front()?;
-        if queue.urls.is_empty() {
-            self.rotation.remove(&(queue.rank, host));
+        let urls = self.hosts.get_mut(&host)?;
+        let url = urls.pop_front()?;
+        if urls.is_empty() {
             self.hosts.remove(&host);
-        } else if queue.urls.capacity() > 64 && queue.urls.capacity() / 4 > queue.urls.len() {
-            queue.urls.shrink_to(queue.urls.len() * 2);
+            self.pause(host);
+        } else if urls.capacity() > 64 && urls.capacity() / 4 > urls.len() {
+            urls.shrink_to(urls.len() * 2);
         }
         Some(id(url))
     }
@@ -178,21 +151,17 @@ impl Queue {
 
     /// How many URLs of a host wait, apart from late ones.
     pub(crate) fn waiting(&self, host: HostId) -> usize {
-        self.hosts.get(&host).map_or(0, |queue| queue.urls.len())
+        self.hosts.get(&host).map_or(0, VecDeque::len)
     }
 
     /// Takes out all URLs but those that `stays` accepts. It is asked from the end of each queue to its beginning.
     pub(super) fn retain(&mut self, mut stays: impl FnMut(UrlId) -> bool) {
-        let rotation = &mut self.rotation;
-        self.hosts.retain(|host, queue| {
-            queue.urls.retain(|url| stays(id(*url)));
-            queue.urls.shrink_to_fit();
-            let has_any = !queue.urls.is_empty();
-            if !has_any {
-                rotation.remove(&(queue.rank, *host));
-            }
-            has_any
+        self.hosts.retain(|_, urls| {
+            urls.retain(|url| stays(id(*url)));
+            urls.shrink_to_fit();
+            !urls.is_empty()
         });
+        self.rotation.retain(|(_, host)| self.hosts.contains_key(host));
         self.late.retain(|_, groups| {
             groups.retain(|_, urls| {
                 urls.retain(|url| stays(id(*url)));
@@ -214,20 +183,20 @@ impl Queue {
 
     /// Puts a host back into the rotation, if it has URLs and is not suspended.
     pub(crate) fn put_back(&mut self, host: HostId) {
-        if !self.suspended.contains(&host)
-            && let Some(queue) = self.hosts.get(&host)
-        {
-            self.rotation.insert((queue.rank, host));
+        if self.hosts.contains_key(&host) && !self.suspended.contains(&host) {
+            self.rotation.extend(self.rank(host).map(|rank| (rank, host)));
         }
     }
 
-    /// Gives a host another rank.
+    /// Gives a host a rank, also a new one.
     pub(super) fn set_rank(&mut self, host: HostId, rank: i64) {
-        if let Some(queue) = self.hosts.get_mut(&host) {
-            if self.rotation.remove(&(queue.rank, host)) {
-                self.rotation.insert((rank, host));
-            }
-            queue.rank = rank;
+        let is_in_rotation =
+            self.rank(host).is_some_and(|rank| self.rotation.remove(&(rank, host)));
+        let place = usize::try_from(host.0).unwrap_or(0);
+        self.ranks.resize(self.ranks.len().max(place + 1), 0);
+        self.ranks[place] = rank;
+        if is_in_rotation {
+            self.rotation.insert((rank, host));
         }
     }
 
@@ -238,13 +207,12 @@ impl Queue {
 
     /// Suspends a host, or ends that.
     pub(crate) fn set_suspended(&mut self, host: HostId, suspended: bool) {
-        let rank = self.hosts.get(&host).map(|queue| queue.rank);
         if suspended {
             self.suspended.insert(host);
-            rank.map(|rank| self.rotation.remove(&(rank, host)));
+            self.pause(host);
         } else {
             self.suspended.remove(&host);
-            rank.map(|rank| self.rotation.insert((rank, host)));
+            self.put_back(host);
         }
     }
 

@@ -6,7 +6,7 @@
 //!
 //! - whether a later start queues such URLs again: `requeue_skipped` in `crawl/engine/start.rs`
 //! - whether another link does: `rediscover` in `crawl/engine/record.rs`
-//! - whether it counts as a page: `Outcome::is_page` in `crawl/outcome.rs`, and `report/builder.rs`, which counts by reason
+//! - whether it counts as a page: `Outcome::is_page` in `crawl/worker.rs`, and `report/builder.rs`, which counts by reason
 //! - whether it says that a known page is gone: `gone_reason` in `crawl/engine/revisit.rs`
 //! - whether it needs words of its own: `cli/explain/mod.rs` and `crawl/dry_run.rs` have some
 //!
@@ -104,9 +104,9 @@ pub enum Reason {
     Noindex = 9,
     /// It was found only on duplicates whose links policy skips. Decided by `add` in `crawl/engine/record.rs`.
     DuplicateLinks = 10,
-    /// Its host is suspended (`suspend` in `crawl/engine/mod.rs`). Never stored: `crawl/engine/report.rs` derives it for queued URLs.
+    /// Its host is suspended (`suspend` in `crawl/engine/mod.rs`). Never stored: `crawl/read_run.rs` derives it for queued URLs.
     Host = 11,
-    /// It was still queued when the run stopped. Never stored, like [`Reason::Host`].
+    /// It was still queued when the run stopped. Never stored, except by a dry run, for pages that would be requested.
     Pending = 12,
     /// It is a sitemap: its URLs were taken from it. Decided by `receive` in `crawl/worker.rs`.
     Sitemap = 13,

@@ -40,11 +40,13 @@ CREATE TABLE documents (
     payload BLOB,                       -- SHA-1 of the body as received, if WARC files are written
     asked INTEGER,                      -- when it was requested, if WARC files are written
     similarity REAL,                    -- to its match, or to the nearest page, by the measure that decided
-    thin INTEGER NOT NULL DEFAULT 0,    -- 1 it has hardly any content of its own, 2 it shows none until its scripts run, 3 both
-    digests BLOB,                       -- of body and text, if it is known by them
+    thin INTEGER NOT NULL DEFAULT 0,    -- flags: 1 it has hardly any content of its own, 2 it shows none until its scripts run, 4 its content is kept
+    digests BLOB,                       -- of body and text, 16 bytes each; NULL if later ones cannot repeat it
     alias INTEGER,                      -- the number among aliases; NULL for a representative
     key INTEGER,                        -- the document's key
-    nearest INTEGER                     -- of a unique page, the most similar one that it was compared with
+    nearest INTEGER,                    -- of a unique page, the most similar one that it was compared with
+    origin INTEGER,                     -- of a representative: hash of its host with port
+    signature BLOB                      -- the same: 32 bytes, if it takes part in near matching
 ) STRICT;
 
 -- The texts of near duplicates that are not stored, if texts are written at all.
@@ -54,18 +56,6 @@ CREATE TABLE texts (
     text BLOB,                          -- UTF-8, compressed by zlib
     charset TEXT,                       -- of the page
     truncated TEXT                      -- why the text is not whole
-) STRICT;
-
--- The index of digests comes back from these, packed: those of a batch, of documents up to this number (digests.rs).
-CREATE TABLE digests (
-    last INTEGER PRIMARY KEY,
-    packed BLOB NOT NULL
-) STRICT;
-
--- The window's representatives, packed: up to 256 a row.
-CREATE TABLE signatures (
-    first INTEGER PRIMARY KEY,          -- the number of the first
-    packed BLOB NOT NULL
 ) STRICT;
 
 -- The samples that templates are learnt from: the latest unique pages of each origin.
@@ -93,8 +83,7 @@ CREATE TABLE hosts (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,          -- name:port
     rank INTEGER NOT NULL,              -- position in the rotation: the lowest is next
-    cause INTEGER,                      -- why it is suspended: 1 Crawl-delay, 2 Retry-After, 3 never a response, 4 none any more, 5 it loses its pages
-    requested INTEGER,                  -- the delay or pause that it requested in milliseconds, or URLs without response
+    cause TEXT,                         -- why it is suspended, as JSON (`SuspendCause`)
     until INTEGER                       -- before this time nothing is requested from it
 ) STRICT;
 

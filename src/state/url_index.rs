@@ -5,10 +5,7 @@
 //! depend on how many URLs are known. A start reads all rows once. Known URLs that turn out to be nearer to a seed are appended to a table
 //! of their own: a page may have a hundred links to such URLs.
 
-use std::{
-    collections::{HashMap, HashSet},
-    iter,
-};
+use std::collections::{HashMap, HashSet};
 
 use rusqlite::Row;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -39,14 +36,18 @@ pub(crate) struct Queued {
     pub(crate) visit: Option<Box<Visit>>,
 }
 
-/// What a start reads of a row.
-struct Loaded {
-    hash: u64,
-    host: HostId,
-    depth: u32,
-    state: UrlState,
-    late: Option<u32>,
-    turn: Option<i64>,
+impl Queued {
+    /// Its host and its number.
+    pub(crate) fn key(&self) -> (HostId, UrlId) {
+        (self.url.host, self.url.id)
+    }
+}
+
+/// URLs that wait, while the queue is loaded: the place of each among all, its host and its number.
+#[derive(Debug, Default)]
+struct Waiting {
+    urls: Vec<(i64, u32, u32)>,
+    late: Vec<(i64, HostId, UrlId, Late)>,
 }
 
 /// The known URLs and the queue.
@@ -66,39 +67,6 @@ pub(crate) struct UrlIndex {
     nearer: Vec<u8>,
 }
 
-/// The URLs that wait, while they are read.
-#[derive(Debug, Default)]
-struct Waiting {
-    /// Those that wait since they were found.
-    found: Vec<(HostId, UrlId)>,
-    /// Those that were queued again, with their turns.
-    again: Vec<(i64, HostId, UrlId)>,
-    late: Vec<(i64, HostId, UrlId, Late)>,
-}
-
-impl Waiting {
-    fn add(&mut self, id: UrlId, row: &Loaded) {
-        let turn = row.turn.unwrap_or(turn_when_found(id));
-        match row.late {
-            Some(WAITED) => self.late.push((turn, row.host, id, Late::Waited)),
-            Some(group) => self.late.push((turn, row.host, id, Late::Pattern(group))),
-            None if row.turn.is_some() => self.again.push((turn, row.host, id)),
-            None => self.found.push((row.host, id)),
-        }
-    }
-
-    /// All but the late ones, in the order in which they wait.
-    fn in_order(&self) -> impl Iterator<Item = (HostId, UrlId)> + Clone {
-        let mut found = self.found.iter().copied().peekable();
-        let mut again = self.again.iter().peekable();
-        iter::from_fn(move || {
-            let next = found.peek().map(|(_, id)| turn_when_found(*id));
-            let is_next = |it: &&(i64, HostId, UrlId)| next.is_none_or(|next| it.0 < next);
-            again.next_if(is_next).map(|(_, host, id)| (*host, *id)).or_else(|| found.next())
-        })
-    }
-}
-
 /// The place of a URL in the order of all that wait, if it waits since it was found.
 fn turn_when_found(id: UrlId) -> i64 {
     id.0.saturating_mul(TURNS)
@@ -110,58 +78,85 @@ impl UrlIndex {
     /// # Errors
     /// If SQLite fails or the rows make no sense.
     pub(crate) fn load(state: &State) -> Result<Self, StateError> {
-        let hash_seed = hash_seed(state)?;
-        let (mut known, mut waiting) = (KnownUrls::default(), Waiting::default());
-        let (mut open, mut deferred, mut last_turn) = (0, 0, 0);
-        let read = |row: &Row<'_>| {
-            let url = row.get_ref(1)?.as_str()?;
-            Ok::<_, rusqlite::Error>(Loaded {
-                hash: hash(hash_seed, url),
-                host: HostId(row.get(2)?),
-                depth: row.get(3)?,
-                state: read_state(row)?,
-                late: row.get(5)?,
-                turn: row.get(6)?,
-            })
+        let suspended = state.suspended_hosts()?.into_iter().map(|host| host.host);
+        let mut this = Self {
+            hash_seed: hash_seed(state)?,
+            known: KnownUrls::default(),
+            queue: Queue::new(state.ranks()?, suspended),
+            open: 0,
+            deferred: 0,
+            last_turn: 0,
+            nearer: Vec::new(),
         };
-        let sql = "SELECT id, url, host, depth, state, late, turn FROM urls ORDER BY id";
-        state.each(
-            sql,
-            [],
-            |row| Ok((UrlId(row.get(0)?), read(row)?)),
-            |(id, row)| {
-                if known.append(row.hash, row.depth, row.state) != Some(id) {
-                    return Err(StateError::Damaged("the numbers of URLs have a gap"));
-                }
-                last_turn = last_turn.max(row.turn.unwrap_or_default());
-                deferred += u64::from(is_deferred(row.state));
-                if row.state == UrlState::Queued {
-                    open += 1;
-                    waiting.add(id, &row);
-                }
-                Ok(())
-            },
-        )?;
+        let waiting = this.load_rows(state)?;
         for (id, depth) in state.depths()? {
-            if !known.set_depth(id, depth) {
+            if !this.known.set_depth(id, depth) {
                 return Err(NO_URL);
             }
         }
-        known.index();
-        waiting.again.sort_unstable();
+        this.fill_queue(state, waiting)?;
+        Ok(this)
+    }
+
+    /// Reads all rows, and returns those that wait.
+    fn load_rows(&mut self, state: &State) -> Result<Waiting, StateError> {
+        const NO_HOST: StateError = StateError::Damaged("the host of a URL is missing");
+        let hash_seed = self.hash_seed;
+        let read = |row: &Row<'_>| {
+            let hash = hash(hash_seed, row.get_ref(1)?.as_str()?);
+            let (late, turn) = (row.get::<_, Option<u32>>(5)?, row.get::<_, Option<i64>>(6)?);
+            Ok((
+                row.get::<_, u32>(0)?,
+                HostId(row.get(2)?),
+                (hash, row.get(3)?, read_state(row)?),
+                late,
+                turn,
+            ))
+        };
+        let sql = "SELECT id, url, host, depth, state, late, turn FROM urls ORDER BY id";
+        let mut waiting = Waiting::default();
+        state.each(sql, [], read, |(number, host, (hash, depth, url_state), late, turn)| {
+            let id = UrlId(i64::from(number));
+            if self.known.push(hash, depth, url_state) != Some(id) {
+                return Err(StateError::Damaged("the numbers of URLs have a gap"));
+            }
+            self.last_turn = self.last_turn.max(turn.unwrap_or_default());
+            self.deferred += u64::from(is_deferred(url_state));
+            if url_state != UrlState::Queued {
+                return Ok(());
+            }
+            self.open += 1;
+            self.queue.rank(host).ok_or(NO_HOST)?;
+            let turn = turn.unwrap_or(turn_when_found(id));
+            match late {
+                None => {
+                    waiting.urls.push((turn, u32::try_from(host.0).map_err(|_| NO_HOST)?, number))
+                }
+                Some(WAITED) => waiting.late.push((turn, host, id, Late::Waited)),
+                Some(group) => waiting.late.push((turn, host, id, Late::Pattern(group))),
+            }
+            Ok(())
+        })?;
+        Ok(waiting)
+    }
+
+    /// Fills the queue in the order in which URLs wait; those that got no answer come first.
+    fn fill_queue(&mut self, state: &State, mut waiting: Waiting) -> Result<(), StateError> {
+        waiting.urls.sort_unstable();
         waiting.late.sort_unstable_by_key(|it| it.0);
-        let suspended = state.suspended_hosts()?.into_iter().map(|host| host.host);
-        let mut queue = Queue::new(state.last_rank()?, suspended);
-        // Those that got no answer come first.
         let tried: HashSet<UrlId> = state.attempts()?.iter().map(|(url, ..)| *url).collect();
-        let first = waiting.in_order().filter(|(_, id)| tried.contains(id));
-        let others = waiting.in_order().filter(|(_, id)| !tried.contains(id));
-        let filled = queue.fill(&state.ranks()?, first.chain(others));
-        filled.ok_or(StateError::Damaged("the host of a URL is missing"))?;
-        for (_, host, id, group) in waiting.late {
-            queue.push_late(host, group, id);
+        for is_first in [true, false] {
+            for &(_, host, id) in &waiting.urls {
+                let (host, id) = (HostId(host.into()), UrlId(id.into()));
+                if tried.contains(&id) == is_first {
+                    self.queue.push(host, id);
+                }
+            }
         }
-        Ok(Self { hash_seed, known, queue, open, deferred, last_turn, nearer: Vec::new() })
+        for (_, host, id, group) in waiting.late {
+            self.queue.push_late(host, group, id);
+        }
+        Ok(())
     }
 
     /// Writes what has changed since the last call and is not in the rows, as part of the open transaction.
@@ -215,7 +210,7 @@ impl UrlIndex {
         state.add_url(id, new, late.map(group_number))?;
         if new.state == UrlState::Queued {
             self.open += 1;
-            self.enter(state, new.host, id, late)?;
+            self.enter(new.host, id, late);
         }
         Ok(id)
     }
@@ -261,22 +256,16 @@ impl UrlIndex {
         self.last_turn =
             (self.last_turn + 1).max(turn_when_found(UrlId(self.known.len().into())) + 1);
         state.set_turn(url, late.map(group_number), self.last_turn)?;
-        self.enter(state, host, url, late)
+        self.enter(host, url, late);
+        Ok(())
     }
 
     /// Enters a URL at the end of its queue, as its row says.
-    fn enter(
-        &mut self,
-        state: &State,
-        host: HostId,
-        url: UrlId,
-        late: Option<Late>,
-    ) -> Result<(), StateError> {
+    fn enter(&mut self, host: HostId, url: UrlId, late: Option<Late>) {
         match late {
             Some(group) => self.queue.push_late(host, group, url),
-            None => self.put_back(state, (host, url), false)?,
+            None => self.queue.push(host, url),
         }
-        Ok(())
     }
 
     /// Takes the first URL of a host's queue out.
@@ -292,25 +281,6 @@ impl UrlIndex {
         let url = UrlRow { depth: self.depth(id)?, ..state.url(id)? };
         let visit = state.visit(id)?.map(Box::new);
         Ok(Some(Queued { url, visit }))
-    }
-
-    /// Puts a URL back that was taken out, at the beginning of its host's queue or at its end.
-    ///
-    /// # Errors
-    /// If SQLite fails or there is no such host.
-    pub(crate) fn put_back(
-        &mut self,
-        state: &State,
-        (host, url): (HostId, UrlId),
-        is_first: bool,
-    ) -> Result<(), StateError> {
-        let rank = if self.queue.has(host) { 0 } else { state.rank(host)? };
-        if is_first {
-            self.queue.push_front(host, rank, url);
-        } else {
-            self.queue.push(host, rank, url);
-        }
-        Ok(())
     }
 
     /// Says what has become of a URL.
@@ -361,10 +331,13 @@ impl UrlIndex {
     /// # Errors
     /// If SQLite fails.
     pub(crate) fn host(&mut self, state: &State, name: &str) -> Result<HostId, StateError> {
-        match state.host_named(name)? {
-            Some(host) => Ok(host),
-            None => state.add_host(name, self.queue.next_rank()),
+        if let Some(host) = state.host_named(name)? {
+            return Ok(host);
         }
+        let rank = self.queue.next_rank();
+        let host = state.add_host(name, rank)?;
+        self.queue.set_rank(host, rank);
+        Ok(host)
     }
 
     /// Moves the host to the end of the rotation. Unless it `lasts`, the host is where it was after the next start.

@@ -60,7 +60,7 @@ fn help_names_every_command() {
     let version = stdout(&pagesieve().arg("--version").assert().success());
     assert_eq!(
         version,
-        format!("pagesieve {} (recipe 3, state layout 16)\n", env!("CARGO_PKG_VERSION"))
+        format!("pagesieve {} (recipe 3, state layout 17)\n", env!("CARGO_PKG_VERSION"))
     );
 }
 

@@ -178,7 +178,7 @@ fn open_others(
     has_seed: bool,
 ) -> Result<Vec<Other>> {
     let open = |path: &PathBuf| {
-        let window = PastWindow::open(&state_in(path), options, recipe);
+        let window = PastWindow::open(&state_in(path), options, recipe, true);
         let window = window.map_err(|source| match source {
             StateError::Recipe(difference) => unlike(path, &difference, has_seed),
             source => Failure::State { path: path.clone(), source },

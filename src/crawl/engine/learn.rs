@@ -1,16 +1,16 @@
 //! Connects the learner to the engine: defers, postpones and releases URLs by what was learnt.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet, btree_map::Entry};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, btree_map, hash_map};
 
-use super::{Engine, in_flight::InFlight};
+use super::Engine;
 use crate::{
     crawl::{
         learnt::{self, Observation, Received},
-        outcome::{Parsed, Skipped},
         plan::{CrawlError, Plan},
+        worker::{Parsed, Skipped},
     },
     filter::Judgement,
-    learn::{DeferReason, Estimate, Learner, LearntRule, Placement, Yielded},
+    learn::{DeferReason, Estimate, Learner, LearntRule, Placement, Reduced, Yielded},
     page::NormalUrl,
     report::{DeferredUrls, Learnt, RuleReport},
     state::{HostId, Late, Queued, Reason, UrlId, UrlKind, UrlRow, UrlState},
@@ -47,6 +47,38 @@ pub(super) struct UrlSelection {
     /// Pages since deferred URLs were looked at.
     pages: u32,
     review: Option<Review>,
+}
+
+/// The pages that are requested, will be next, or are to be retried: other URLs of the same page wait until it is judged. They hold up URLs of their own host only, which answers or is given up with them.
+#[derive(Debug, Default)]
+struct InFlight {
+    /// By the host and the number: whether a rule makes this the number of several URLs.
+    pages: HashMap<(HostId, u32), bool>,
+    urls: HashMap<UrlId, (HostId, u32)>,
+}
+
+impl InFlight {
+    /// Enters a URL, unless another one of this number is in flight. Returns whether it may be requested: it may not if a rule makes both the same page.
+    fn start(&mut self, host: HostId, url: UrlId, reduced: Reduced) -> bool {
+        let place = (host, reduced.number);
+        // Since it was released, a rule may have given it another number.
+        self.end(url);
+        match self.pages.entry(place) {
+            hash_map::Entry::Vacant(page) => {
+                page.insert(reduced.is_by_rule);
+                self.urls.insert(url, place);
+                true
+            }
+            hash_map::Entry::Occupied(page) => !(*page.get() || reduced.is_by_rule),
+        }
+    }
+
+    /// A URL was judged, or given up. Returns the host and the number of its page, if it was the one in flight.
+    fn end(&mut self, url: UrlId) -> Option<(HostId, u32)> {
+        let place = self.urls.remove(&url)?;
+        self.pages.remove(&place);
+        Some(place)
+    }
 }
 
 /// A pass over the deferred URLs, to queue again those that are wanted by now.
@@ -470,8 +502,8 @@ type Groups = BTreeMap<(String, Reason, String), DeferredUrls>;
 
 fn add(groups: &mut Groups, urls: DeferredUrls) {
     match groups.entry((urls.pattern.clone(), urls.by, urls.why.clone())) {
-        Entry::Vacant(place) => _ = place.insert(urls),
-        Entry::Occupied(mut group) => {
+        btree_map::Entry::Vacant(place) => _ = place.insert(urls),
+        btree_map::Entry::Occupied(mut group) => {
             let group = group.get_mut();
             group.urls += urls.urls;
             group.new += urls.new;
@@ -544,5 +576,44 @@ mod tests {
         assert!(review().after(None, 0).is_none());
         assert!(review().after(Some(UrlId(7)), most - 1).is_none());
         assert_eq!(review().after(Some(UrlId(7)), most).unwrap().next, UrlId(8));
+    }
+
+    const HOST: HostId = HostId(1);
+
+    fn reduced(number: u32, is_by_rule: bool) -> Reduced {
+        Reduced { number, is_by_rule }
+    }
+
+    #[test]
+    fn urls_of_a_page_that_is_in_flight_wait() {
+        let mut pages = InFlight::default();
+        assert!(pages.start(HOST, UrlId(1), reduced(7, false)));
+        assert!(!pages.start(HOST, UrlId(2), reduced(7, true)));
+        assert!(pages.start(HOST, UrlId(1), reduced(7, false)), "it does not wait for itself");
+        assert!(pages.start(HostId(2), UrlId(3), reduced(7, true)), "hosts do not wait for others");
+        pages.end(UrlId(2));
+        assert!(pages.pages.contains_key(&(HOST, 7)));
+        pages.end(UrlId(1));
+        assert!(!pages.pages.contains_key(&(HOST, 7)));
+        assert!(pages.start(HOST, UrlId(2), reduced(7, true)));
+    }
+
+    #[test]
+    fn a_url_that_a_rule_gives_another_number_holds_up_nothing_else() {
+        let mut pages = InFlight::default();
+        assert!(pages.start(HOST, UrlId(1), reduced(7, false)));
+        assert!(pages.start(HOST, UrlId(1), reduced(8, true)));
+        assert!(!pages.pages.contains_key(&(HOST, 7)));
+        pages.end(UrlId(1));
+        assert!(!pages.pages.contains_key(&(HOST, 8)));
+    }
+
+    #[test]
+    fn urls_that_no_rule_makes_the_same_do_not_wait() {
+        let mut pages = InFlight::default();
+        assert!(pages.start(HOST, UrlId(1), reduced(7, false)));
+        assert!(pages.start(HOST, UrlId(2), reduced(7, false)));
+        pages.end(UrlId(2));
+        assert!(pages.pages.contains_key(&(HOST, 7)), "it is the page of the first one");
     }
 }

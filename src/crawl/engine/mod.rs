@@ -13,10 +13,8 @@
 //! process ends. The run ends when the schedule has nothing left, or nothing that is waited for, and nothing runs.
 
 mod alarm;
-mod in_flight;
 mod learn;
 mod record;
-mod report;
 mod retry;
 mod revisit;
 mod start;
@@ -34,8 +32,9 @@ use std::{
 };
 
 use tokio::{
+    runtime::Handle,
     sync::mpsc,
-    task::JoinSet,
+    task::{JoinSet, spawn_blocking},
     time::{self, sleep_until},
 };
 
@@ -45,26 +44,28 @@ use super::{
     cluster::{Cluster, member_report},
     control::{Control, Progress, Tally, Waits},
     directory::keep_marks,
-    outcome::Event,
     plan::{CrawlError, Plan},
     politeness::RequestEnd,
+    read_run::{facts, summarise},
     robots::VALID,
     schedule::{Budget, Idle, Schedule, Start, Step, Wait},
     scope::Scope,
-    worker::Worker,
+    worker::{Event, Worker},
 };
 use crate::{
     cluster::Lease,
     index::Audit,
     page::{Timestamp, UrlOptions},
-    report::{Builder, End, Point, Series},
+    report::{Builder, End, Point, Report, SEEDS, Series, UnreachableSeed},
     sink::Outputs,
-    state::{DurableFilter, HostId, Queued, RobotsRow, State, SuspendCause, UrlIndex},
+    state::{
+        DurableFilter, HostId, KnownUrl, Reason, RobotsRow, State, SuspendCause, SuspendedRow,
+        UrlId, UrlIndex, UrlState,
+    },
 };
 
 use learn::UrlSelection;
 use record::Sitemaps;
-pub use report::{Standing, report, standing};
 use retry::Retries;
 
 /// A batch is committed after this many URLs, or after this time. The first batch after a start gets less time, and each one twice as
@@ -151,6 +152,28 @@ impl Workers {
     }
 }
 
+/// Starts the engine of a plan on a thread of its own, runs it, and then does this.
+pub(super) async fn run<T: Send + 'static>(
+    plan: Arc<Plan>,
+    control: Control,
+    then: impl FnOnce(Engine, End) -> Result<T, CrawlError> + Send + 'static,
+) -> Result<T, CrawlError> {
+    let handle = Handle::current();
+    let engine = spawn_blocking(move || {
+        handle.block_on(async move {
+            let mut engine = Engine::start(plan, control.stop.clone(), |restored| {
+                if let Some(progress) = &control.progress {
+                    let restored = Some(restored);
+                    progress.send_replace(Progress { restored, ..Progress::default() });
+                }
+            })?;
+            let end = engine.run(&control).await?;
+            then(engine, end)
+        })
+    });
+    engine.await.map_err(|_| CrawlError::Panicked)?
+}
+
 /// Waits until this time, or for ever.
 async fn sleep_until_any(wake_at: Option<Instant>) {
     match wake_at {
@@ -166,7 +189,7 @@ fn now() -> Instant {
 
 impl Engine {
     /// Runs until nothing is left to fetch, a budget is spent, or the run is stopped and everything that ran has finished.
-    pub(super) async fn run(&mut self, control: &Control) -> Result<End, CrawlError> {
+    async fn run(&mut self, control: &Control) -> Result<End, CrawlError> {
         let lease = self.cluster.as_ref().map(|it| Arc::clone(&it.member.lease));
         let mut workers = Workers::new(&self.plan, &self.filter, lease)?;
         let (mut stop_by, mut publish_at) = (None, now());
@@ -284,8 +307,7 @@ impl Engine {
                 Step::Due(host, url) => {
                     // A host that does not answer is asked for others of its URLs first.
                     let answers = self.schedule.health(host).is_none_or(|it| it.failures == 0);
-                    self.urls.put_back(self.filter.state(), (host, url), answers)?;
-                    self.note_queued(host)?;
+                    self.put_back((host, url), answers)?;
                 }
                 Step::Idle(idle) => return Ok(idle),
             }
@@ -317,7 +339,7 @@ impl Engine {
             let due = self.retries.of(queued.url.id).and_then(|attempts| attempts.due);
             if let Some(due) = due.filter(|due| *due > at) {
                 self.schedule.wait_until(host, due);
-                return self.put_back(&queued, true);
+                return self.put_back(queued.key(), true);
             }
             if !self.is_put_off(&queued)? {
                 match self.schedule.start(queued, at) {
@@ -336,7 +358,7 @@ impl Engine {
                         workers.tasks.spawn(worker.fetch_robots(Arc::new(task), known));
                         return Ok(());
                     }
-                    Start::Wait(queued) => return self.put_back(&queued, true),
+                    Start::Wait(queued) => return self.put_back(queued.key(), true),
                     Start::OverBudget(queued) => self.move_to_another_seed(&queued)?,
                 }
             }
@@ -356,10 +378,13 @@ impl Engine {
     }
 
     /// Puts a URL back into the queue of its host, at its beginning or at its end.
-    fn put_back(&mut self, queued: &Queued, is_first: bool) -> Result<(), CrawlError> {
-        let row = &queued.url;
-        self.urls.put_back(self.filter.state(), (row.host, row.id), is_first)?;
-        self.note_queued(row.host)
+    fn put_back(&mut self, (host, url): (HostId, UrlId), is_first: bool) -> Result<(), CrawlError> {
+        if is_first {
+            self.urls.queue.push_front(host, url);
+        } else {
+            self.urls.queue.push(host, url);
+        }
+        self.note_queued(host)
     }
 
     /// Tells the schedule that a URL of a host is queued.
@@ -523,13 +548,104 @@ impl Engine {
         Ok(self.series.add(self.filter.state(), point)?)
     }
 
-    fn state(&self) -> &State {
+    pub(super) fn state(&self) -> &State {
         self.filter.state()
     }
 
     /// Seconds that the run has worked, over all its starts.
     fn worked(&self) -> f64 {
         self.worked + self.started.elapsed().as_secs_f64()
+    }
+}
+
+impl Engine {
+    /// Records how the run ends, and writes the report.
+    pub(super) fn finish(&mut self, end: End) -> Result<Report, CrawlError> {
+        self.filter.state().begin()?;
+        self.leave_work(end)?;
+        let state = self.filter.state();
+        state.set_json("worked", &self.worked())?;
+        state.set_meta("finished", Timestamp::now().0)?;
+        let end =
+            if end == End::Done && self.has_work_at_stopped_hosts()? { End::Open } else { end };
+        state.set_json("end", &end)?;
+        self.end_pass(end)?;
+        let learnt = self.summarise_learning()?;
+        self.note_unasked(end)?;
+        let state = self.filter.state();
+        state.set_json("learnt", &learnt)?;
+        self.builder.save(state)?;
+        self.add_point()?;
+        let state = self.filter.state();
+        state.commit()?;
+        tracing::info!(name = self.plan.name, ?end, "the run ends");
+        let report = summarise(state, &self.builder, facts(state)?, &self.plan.directory)?;
+        report.write(&self.plan.directory)?;
+        if let Some(cluster) = &mut self.cluster {
+            cluster.report(&member_report(self.counts, self.filter.claimed()))?;
+        }
+        Ok(report)
+    }
+
+    /// Puts URLs that wait for another attempt back into their queues. If the run ends by itself, hosts that do not answer are left with theirs,
+    /// and the report names them.
+    pub(super) fn leave_work(&mut self, end: End) -> Result<(), CrawlError> {
+        for (host, url) in self.schedule.take_later() {
+            self.urls.queue.push_front(host, url);
+        }
+        if !matches!(end, End::Done | End::Open) {
+            return Ok(());
+        }
+        let failing: Vec<_> = self.schedule.failing().map(|(id, health)| (id, *health)).collect();
+        for (host, health) in failing {
+            if self.urls.queue.waiting(host) > 0 {
+                let is_new = !health.had_answered;
+                let cause = if is_new { SuspendCause::Unanswered } else { SuspendCause::Stopped };
+                self.suspend(host, cause(health.failures))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes the seeds that were not fetched because a budget was spent.
+    fn note_unasked(&mut self, end: End) -> Result<(), CrawlError> {
+        let (mut count, mut seeds) = (0, Vec::new());
+        let is_skipped = UrlState::Skipped(Reason::Budget);
+        let has_skipped = self.state().first_url(is_skipped)?.is_some();
+        // A list that cannot be read any more does not keep the run from its end.
+        let lists = (end == End::Budget || has_skipped).then(|| self.plan.roots().ok()).flatten();
+        let urls = lists.iter().flat_map(|(_, lists)| lists).flat_map(|(_, urls)| urls);
+        for url in urls {
+            let known = self.urls.find(url.as_str());
+            let is_waiting = |known: &KnownUrl| {
+                matches!(known.state, UrlState::Queued | UrlState::Skipped(Reason::Budget))
+            };
+            let Some(known) = known.filter(is_waiting) else { continue };
+            if seeds.len() < SEEDS {
+                let row = self.state().url(known.id)?;
+                if self.state().visit(row.id)?.is_some() || self.urls.queue.is_suspended(row.host) {
+                    continue;
+                }
+                let why = self.retries.of(row.id).map(|it| it.why.clone()).unwrap_or_default();
+                seeds.push(UnreachableSeed {
+                    url: url.to_string(),
+                    why,
+                    ..UnreachableSeed::default()
+                });
+            }
+            count += 1;
+        }
+        self.builder.note_unasked(count, seeds);
+        Ok(())
+    }
+
+    /// Whether URLs wait at hosts that had answered and do not any more.
+    fn has_work_at_stopped_hosts(&self) -> Result<bool, CrawlError> {
+        let stopped = |host: &SuspendedRow| matches!(host.cause, SuspendCause::Stopped(_));
+        let hosts = self.state().suspended_hosts()?;
+        let stopped: Vec<_> = hosts.into_iter().filter(stopped).map(|host| host.host).collect();
+        let mut suspended = self.urls.queue.suspended();
+        Ok(suspended.any(|(host, urls)| urls > 0 && stopped.contains(&host)))
     }
 }
 

@@ -20,12 +20,13 @@ use crate::{
     crawl::{
         against::FoundElsewhere,
         cluster::SentLink,
-        outcome::{Fetched, Outcome, Parsed, Received, Retry, RobotsOutcome, Skipped},
         plan::{CrawlError, Links, Policy, Root, Store},
+        read_run::{MOVED, Moved},
         robots,
         schedule::RobotsTask,
         scope::Seed,
         sitemap::Sitemap,
+        worker::{Fetched, Outcome, Parsed, Received, Retry, RobotsOutcome, Skipped},
     },
     extract::{Extracted, Truncation},
     filter::{Document, Judgement, Kind, Match, Step, Verdict},
@@ -44,12 +45,6 @@ const MAX_REDIRECTS: u32 = 10;
 
 /// Sitemaps of one host that are queued by one start of a run; further ones are a trap for crawlers.
 const MAX_SITEMAPS: usize = 1_000;
-
-/// The name in the state under which seeds are kept that were redirected within their place.
-pub(super) const MOVED: &str = "moved_seeds";
-
-/// Their number, and the first of them.
-pub(super) type Moved = (u64, Vec<MovedSeed>);
 
 /// A text of a line.
 type Text = Cow<'static, str>;
@@ -165,7 +160,7 @@ impl Engine {
             Again::Redirected(row, seed) => self.requeue(&row, seed, None),
             Again::WithoutValidators(visit) => {
                 self.state().set_visit(queued.url.id, &visit)?;
-                self.put_back(queued, true)
+                self.put_back(queued.key(), true)
             }
         }
     }
@@ -182,7 +177,7 @@ impl Engine {
         match outcome {
             RobotsOutcome::Rules(robots, age, received) => {
                 let too_slow = self.schedule.set_robots(task, robots, age, at);
-                self.put_back(queued, true)?;
+                self.put_back(queued.key(), true)?;
                 if let Some(cause) = too_slow {
                     self.suspend(host, cause)?;
                 }
@@ -193,7 +188,7 @@ impl Engine {
             }
             RobotsOutcome::Redirect(request) => {
                 self.schedule.request_robots_again(task, Some(request), at);
-                self.put_back(queued, true)?;
+                self.put_back(queued.key(), true)?;
             }
             RobotsOutcome::Failed(skipped, robots) => {
                 let again = self.try_again(queued, &skipped, at)?;
@@ -727,7 +722,7 @@ impl Engine {
     ) -> Result<(), CrawlError> {
         let Some(&seed) = self.sitemaps.seeds.get(root_url) else { return Ok(()) };
         let found = Found { seed: Some(seed), ..Found::page(None, 0, robots.at) };
-        for named in robots::named_sitemaps(&robots.body) {
+        for named in robots::sitemaps(&robots.body) {
             let url = named.and_then(|url| {
                 NormalUrl::new(&url, &self.url_options).map_err(|_| url.to_string())
             });

@@ -16,10 +16,10 @@ use std::{
 use super::Engine;
 use crate::{
     crawl::{
-        outcome::{Retry, Skipped},
         plan::CrawlError,
         politeness::backoff,
         schedule::HostHealth,
+        worker::{Retry, Skipped},
     },
     page::Timestamp,
     state::{Queued, RETRY_AFTER, Reason, State, StateError, UrlId, UrlRow, UrlState},
@@ -158,11 +158,11 @@ impl Engine {
         match next {
             Next::At(due) if self.schedule.takes_turns() => {
                 attempts.due = Some(due);
-                self.put_back(queued, false)?;
+                self.put_back(queued.key(), false)?;
             }
             Next::At(due) if due > now => self.schedule.later(row.host, row.id, due),
-            Next::At(_) => self.put_back(queued, true)?,
-            Next::WithHost | Next::Fail => self.put_back(queued, false)?,
+            Next::At(_) => self.put_back(queued.key(), true)?,
+            Next::WithHost | Next::Fail => self.put_back(queued.key(), false)?,
         }
         Ok(Some(if let Next::At(due) = next { due } else { now }))
     }

@@ -8,8 +8,8 @@ use std::time::Duration;
 use super::Engine;
 use crate::{
     crawl::{
-        outcome::{Outcome, Parsed, Received, Skipped},
         plan::{CrawlError, Plan},
+        worker::{Outcome, Parsed, Received, Skipped},
     },
     filter::{Judgement, Verdict},
     page::Timestamp,

@@ -14,7 +14,6 @@ use super::{
     learn::UrlSelection,
     now,
     record::{Found, Sitemaps},
-    report::judged_by,
     retry::Retries,
 };
 use crate::{
@@ -22,10 +21,11 @@ use crate::{
         against::{Others, adopt},
         cluster::Cluster,
         directory::{check_owner, check_unclaimed, keep_marks},
-        outcome::Skipped,
         plan::{CrawlError, Dedup, Links, Plan, Root, STATE, Store},
+        read_run::judged_by,
         robots::product_token,
         schedule::{Budget, Clock, Limits, Order, Patience, Schedule},
+        worker::Skipped,
     },
     filter::Options,
     fingerprint::HashSeedChoice,
@@ -43,7 +43,7 @@ const URLS: usize = 32;
 
 impl Engine {
     /// Opens the run directory and queues the seeds. `report` is called while a large window is restored.
-    pub(in crate::crawl) fn start(
+    pub(super) fn start(
         plan: Arc<Plan>,
         stop: CancellationToken,
         report: impl FnMut(Restored),

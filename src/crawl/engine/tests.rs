@@ -17,9 +17,9 @@ use url::Url;
 use super::*;
 use crate::{
     crawl::{
-        outcome::{Fetched, Outcome, Parsed, Received},
         schedule::Task,
         scope::{Reach, Seed},
+        worker::{Fetched, Outcome, Parsed, Received},
     },
     extract::Extractor,
     page::{NormalUrl, Page, Validators},

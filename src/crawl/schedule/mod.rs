@@ -10,7 +10,6 @@
 //! Pure: it owns no socket, task, queue or clock. [`Schedule::next`] returns what to do; the engine does it and reports the result.
 
 mod budget;
-mod groups;
 mod health;
 mod host;
 
@@ -26,7 +25,7 @@ use std::{
 };
 
 use super::{
-    politeness::{Addresses, Options, Pace, RequestEnd},
+    politeness::{Addresses, Group, Groups, Options, Pace, RequestEnd},
     robots::{Robots, RobotsRequest},
 };
 use crate::{
@@ -37,7 +36,6 @@ use crate::{
 pub(super) use budget::Budget;
 pub(super) use host::{HostHealth, Scheme};
 
-use groups::{Group, Groups};
 use health::{Gate, Network};
 use host::{Doubt, Host, RobotsState};
 

@@ -146,7 +146,7 @@ fn after_a_statement_that_failed_every_call_is_an_error() {
     filter.judge(&subject(4)).unwrap();
     // The number of the next document is taken.
     let sql = "INSERT INTO documents SELECT 2, name, title, at, stored, kind, step, match, distance, \
-               signature_distance, fingerprint, chars, features, lang, payload, asked, similarity, thin, digests, alias, key, nearest FROM documents";
+               signature_distance, fingerprint, chars, features, lang, payload, asked, similarity, thin, digests, alias, key, nearest, origin, signature FROM documents";
     assert_eq!(filter.store.state.db.execute(sql, []).unwrap(), 1);
     assert!(matches!(filter.judge(&subject(8)), Err(StateError::Database(_))));
     every_call_fails(&mut filter);

@@ -13,7 +13,12 @@ use std::{fs, num::NonZeroU32};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::{digests::DigestIndex, documents::Entered, open::VERSION, *};
+use super::{
+    digests::DigestIndex,
+    documents::{Entered, Remembered},
+    open::VERSION,
+    *,
+};
 use crate::{
     filter::{
         Document, Facts, Filter, Horizon, Judgement, Key, Options, OriginKey, Representative,
@@ -92,32 +97,30 @@ proptest! {
     }
 
     #[test]
-    fn signatures_are_read_back_as_they_were_packed(
-        words in prop::collection::vec((1..4_u64, any::<u64>()), 0..900),
-        stops in prop::collection::vec(0..900_usize, 0..4),
-        horizon in 0..1500_u64,
+    fn representatives_are_read_back_as_they_were_kept(
+        words in prop::collection::vec((1..4_u64, any::<u64>()), 0..300),
+        oldest in 0..600_u64,
     ) {
         let state = State::in_memory().unwrap();
-        let (mut log, mut id, mut all) = (SignatureLog::default(), 0, Vec::new());
-        for (place, (gap, word)) in words.into_iter().enumerate() {
+        let (mut id, mut all) = (0, Vec::new());
+        for (gap, word) in words {
             id += gap;
             all.push(representative(id, word));
-            log.push(&state, &all[place]).unwrap();
-            if stops.contains(&place) {
-                log.flush(&state).unwrap();
-                log = SignatureLog::read_rows(&state, |_| ()).unwrap();
-            }
+            remember(&state, all.last().unwrap());
         }
-        log.flush(&state).unwrap();
-        log.prune(&state, DocId(horizon)).unwrap();
         let mut found = Vec::new();
-        SignatureLog::read(&state, |representative| found.push(representative)).unwrap();
-        let kept = &all[all.len() - found.len()..];
-        prop_assert_eq!(&found, kept);
-        let needed = all.iter().filter(|representative| representative.id.0 >= horizon).count();
-        prop_assert!(found.len() >= needed, "a representative of the window is lost");
-        prop_assert!(found.len() < needed + 2 * 256, "what has left is dropped");
+        state.for_each_remembered(DocId(oldest), |one| found.extend(one.representative)).unwrap();
+        all.retain(|representative| representative.id.0 >= oldest);
+        prop_assert_eq!(found, all);
     }
+}
+
+/// Keeps a representative without digests.
+fn remember(state: &State, representative: &Representative) {
+    let judgement = Judgement { at: representative.at, ..unique(representative.id.0) };
+    let (key, representative) = (representative.key, Some(representative));
+    let entered = Entered { digests: &[], key, alias: None, representative };
+    state.add_document("a", &judgement, Some(&entered)).unwrap();
 }
 
 #[test]
@@ -278,10 +281,10 @@ fn damaged_rows_are_errors() {
         assert!(is_damage(state.url_by_id(id).unwrap_err()), "{text}");
     }
 
-    damage("UPDATE hosts SET cause = 9, requested = 0, until = 0");
-    assert!(is_damage(state.suspended_hosts().unwrap_err()));
-    damage("UPDATE hosts SET cause = 1, requested = -1");
-    assert!(is_damage(state.suspended_hosts().unwrap_err()));
+    for cause in ["1", "'Unknown'", "'{\"Unanswered\":-1}'"] {
+        damage(&format!("UPDATE hosts SET cause = {cause}, until = 0"));
+        assert!(is_damage(state.suspended_hosts().unwrap_err()), "{cause}");
+    }
 
     for sql in [
         "UPDATE documents SET kind = 9",
@@ -301,48 +304,44 @@ fn damaged_rows_are_errors() {
     damage("UPDATE urls SET id = 1, host = 7");
     assert!(is_damage(UrlIndex::load(&state).unwrap_err()), "its host is missing");
 
-    damage("INSERT INTO signatures VALUES (1, x'0011')");
-    assert!(is_damage(SignatureLog::read(&state, drop).unwrap_err()));
-    damage("DELETE FROM signatures; INSERT INTO signatures VALUES (1, zeroblob(64))");
-    assert!(is_damage(SignatureLog::read(&state, drop).unwrap_err()), "numbers must grow");
+    damage("DELETE FROM documents");
+    remember(&state, &representative(1, 3));
+    for sql in
+        ["digests = x'0011'", "digests = x'', signature = x'00'", "signature = NULL, key = NULL"]
+    {
+        damage(&format!("UPDATE documents SET {sql}"));
+        assert!(is_damage(state.for_each_remembered(DocId(0), drop).unwrap_err()), "{sql}");
+    }
 }
 
 #[test]
-fn digests_beyond_the_horizon_leave_index_and_log() {
+fn digests_beyond_the_horizon_leave_the_index() {
     const WINDOW: u64 = 10_000;
     const MOST: usize = 60_000;
-    let state = State::in_memory().unwrap();
-    let mut index = DigestIndex::load(&state, DocId(0)).unwrap();
+    let mut index = DigestIndex::new(DocId(0));
     for id in 1..=20 * WINDOW {
         let alias = id.is_multiple_of(2).then_some(id / 2);
         let left = id.saturating_sub(WINDOW);
         let horizon = Horizon { representative: DocId(left), alias: left / 2 };
         index.insert(&[Digest::of(b"same"), Digest::of(&id.to_le_bytes())], DocId(id), alias);
         index.expire(horizon);
-        if id.is_multiple_of(100) {
-            index.commit(&state, horizon.representative).unwrap();
-        }
     }
     assert!(index.len() < MOST, "{}", index.len());
-    let rows: i64 =
-        state.db.query_row("SELECT count(*) FROM digests", [], |row| row.get(0)).unwrap();
-    assert!(rows <= 102, "{rows}");
 }
 
 #[test]
-fn digests_come_back_from_the_log() {
+fn digests_come_back_from_the_rows_of_their_documents() {
     let state = State::in_memory().unwrap();
-    let mut index = DigestIndex::load(&state, DocId(0)).unwrap();
     for id in 1..=500_u64 {
         let alias = id.is_multiple_of(3).then_some(id / 3);
         let digest = Digest::of(&(id % 50).to_le_bytes());
-        index.insert(&[digest], DocId(id), alias);
-        let entered = Entered { digests: digest.0.to_vec(), alias, key: Key(id) };
+        let entered = Entered { digests: &[digest], key: Key(id), alias, representative: None };
         state.add_document("a", &unique(id), Some(&entered)).unwrap();
-        index.commit(&state, DocId(0)).unwrap();
     }
     for oldest in [0, 1, 77, 500, 501] {
-        let index = DigestIndex::load(&state, DocId(oldest)).unwrap();
+        let mut index = DigestIndex::new(DocId(oldest));
+        let enter = |it: Remembered| index.insert(&it.digests, it.id, it.alias);
+        state.for_each_remembered(DocId(oldest), enter).unwrap();
         for class in 0..51_u64 {
             let digest = Digest::of(&class.to_le_bytes());
             let found = index.find(&state, digest).unwrap();

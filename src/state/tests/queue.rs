@@ -34,7 +34,7 @@ fn urls_wait_in_the_order_in_which_they_were_queued() {
     let waiting = |urls: &mut UrlIndex, host| drain(urls, &state, host);
     let first = urls.take(&state, a).unwrap().unwrap();
     assert_eq!(first.url.url.as_str(), "http://a/1");
-    urls.put_back(&state, (a, first.url.id), true).unwrap();
+    urls.queue.push_front(a, first.url.id);
     let second = urls.find("http://a/2").unwrap();
     settle(&mut urls, &state, second.id, Reason::Failure);
     urls.dequeue_settled();
@@ -86,7 +86,7 @@ fn a_url_that_is_queued_again_comes_last_also_after_a_start() {
             if queued.url.id == id {
                 break queued;
             }
-            urls.put_back(&state, (host, queued.url.id), false).unwrap();
+            urls.queue.push(host, queued.url.id);
         };
         settle(&mut urls, &state, id, Reason::Depth);
         urls.requeue(&state, &UrlRow { depth: 7, ..queued.url }, 3, None).unwrap();

@@ -65,15 +65,13 @@ fn a_large_window_comes_back() {
     let path = directory.path().join("state.sqlite");
     {
         let state = DurableFilter::open(&path, &options).unwrap().into_state();
-        let mut log = SignatureLog::default();
         for place in 1..=entries {
             state.begin().unwrap();
-            log.push(&state, &representative(place)).unwrap();
+            super::remember(&state, &representative(place));
             if place.is_multiple_of(1 << 18) {
                 state.commit().unwrap();
             }
         }
-        log.flush(&state).unwrap();
         let next = DocId(representative(entries).id.0 + 1);
         let clock = Timestamp(next.0.cast_signed());
         let position =

@@ -197,7 +197,7 @@ impl FakeState {
 
     fn row(&self, host: usize) -> HostRow {
         let (id, name) = (HostId(host as i64), name(host, self.sites));
-        HostRow { id, name, rank: self.ranks[host], not_before: None, has_answered: false }
+        HostRow { id, name, not_before: None, has_answered: false }
     }
 }
 
