@@ -91,9 +91,9 @@ impl Choice {
             "junk" => {
                 let sites = &trace::read("sites")?[0];
                 for kinds in junk::kinds() {
-                    let name = format!("junk: {}", kinds.join(", "));
+                    let kind = if kinds.len() > 1 { "all at once" } else { kinds[0] };
                     let junk = |seed| Junk::new(sites, &kinds, seed);
-                    self.row(&name, &mut |seed, flight| {
+                    self.row(&format!("junk: {kind}"), &mut |seed, flight| {
                         Ok((play(&mut junk(seed), flight, seed, 20_000), sites.texts as usize))
                     })?;
                 }

@@ -26,8 +26,7 @@ enum Dead {
     Behind,
 }
 
-const DEAD: [Dead; 7] =
-    [Dead::Hex, Dead::Words, Dead::Number, Dead::Search, Dead::Script, Dead::Behind, Dead::Code];
+const DEAD: [Dead; 5] = [Dead::Hex, Dead::Words, Dead::Number, Dead::Search, Dead::Behind];
 
 /// What does not exist is answered like a page, and often names more of the like.
 pub(crate) fn soft_404(host: &str, dice: &mut Dice) -> World {

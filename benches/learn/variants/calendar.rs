@@ -73,15 +73,15 @@ impl Dates {
         }
         let parts: Vec<&str> = values.iter().map(|it| it.1.as_str()).collect();
         let word = parts.join("-");
+        let name = if kind == "day" { day.to_string() } else { word.clone() };
         match self.format {
-            Format::Word => values = vec![(d, word.clone())],
-            Format::Count => values = vec![(d, (first * 86_400).to_string())],
+            Format::Word => values = vec![(d, word)],
+            Format::Count => {
+                values = vec![(view, kind.to_owned()), (d, (first * 86_400).to_string())];
+            }
             Format::Parts | Format::Names => {}
         }
-        if self.format == Format::Count {
-            values.insert(0, (view, kind.to_owned()));
-        }
-        (self.addresses.write(&values, span), word)
+        (self.addresses.write(&values, span), name)
     }
 }
 

@@ -123,8 +123,8 @@ impl Plot {
 
     /// The words of a page of the trap.
     fn words(&self, key: &str, label: &str) -> String {
-        let (site, prose, mut dice) =
-            (&self.site, &self.site.prose, Dice::of(&format!("says {key}")));
+        let (site, mut dice) = (&self.site, Dice::of(&format!("says {key}")));
+        let prose = &site.prose;
         let mut teasers = |count: usize| {
             site.teasers(&(0..count).map(|_| site.any(&mut dice)).collect::<Vec<_>>())
         };
@@ -141,8 +141,10 @@ impl Plot {
                 format!("<blockquote>{}</blockquote>", said.collect::<String>())
             }
             Says::Numbers => {
-                let row = |row| {
-                    let (name, value) = (prose.title(&format!("row {row}")), dice.roll(9_000));
+                // Three of twelve figures are new on each page.
+                let row = |row: usize| {
+                    let name = prose.title(&format!("row {row}"));
+                    let value = if row % 4 == 0 { dice.roll(9_000) } else { row * 71 };
                     format!("<tr><td>{name}</td><td>{value}</td></tr>")
                 };
                 format!("<table>{}</table>", (0..12).map(row).collect::<String>())
