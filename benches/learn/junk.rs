@@ -11,50 +11,26 @@ use crate::{
     trace::{Replay, Trace},
 };
 
-/// What the server adds to links.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// A session id in the path of the sites with an `l` or a `p` at their beginning.
-    PathSession,
-    /// A session id in the query of the others.
-    QuerySession,
-    Tracking,
-    ParameterOrder,
-    Print,
-    Facets,
-    Calendar,
-    Mirror,
-}
-
-const KINDS: [(&str, Kind); 8] = [
-    ("session in path", Kind::PathSession),
-    ("session in query", Kind::QuerySession),
-    ("tracking", Kind::Tracking),
-    ("parameter order", Kind::ParameterOrder),
-    ("print view", Kind::Print),
-    ("facets", Kind::Facets),
-    ("calendar", Kind::Calendar),
-    ("mirror", Kind::Mirror),
+const KINDS: [&str; 8] = [
+    "session in path",
+    "session in query",
+    "tracking",
+    "parameter order",
+    "print view",
+    "facets",
+    "calendar",
+    "mirror",
 ];
 
 /// All junk at once, and each kind alone.
-pub(crate) fn worlds(trace: &Trace, seed: u64) -> impl Iterator<Item = (String, Junk)> {
-    let all: Vec<Kind> = KINDS.iter().map(|it| it.1).collect();
-    let each = KINDS.iter().map(|(name, kind)| (format!("junk: {name}"), vec![*kind]));
-    let all = std::iter::once(("junk: all at once".to_owned(), all)).chain(each);
-    all.map(move |(name, kinds)| {
-        let sites = Replay::of(trace);
-        let mut paths: Vec<String> =
-            sites.pages().filter_map(|it| Some(Url::parse(it).ok()?.path().to_owned())).collect();
-        paths.sort();
-        (name, Junk { kinds, sites, paths, seed })
-    })
+pub(crate) fn kinds() -> impl Iterator<Item = Vec<&'static str>> {
+    [KINDS.to_vec()].into_iter().chain(KINDS.map(|kind| vec![kind]))
 }
 
 /// The sites with junk on their links.
 #[derive(Debug)]
 pub(crate) struct Junk {
-    kinds: Vec<Kind>,
+    kinds: Vec<&'static str>,
     sites: Replay,
     paths: Vec<String>,
     /// It chooses what is put on which link.
@@ -62,7 +38,15 @@ pub(crate) struct Junk {
 }
 
 impl Junk {
-    fn has(&self, kind: Kind) -> bool {
+    pub(crate) fn new(trace: &Trace, kinds: &[&'static str], seed: u64) -> Self {
+        let sites = Replay::of(trace);
+        let path = |url: &str| Some(Url::parse(url).ok()?.path().to_owned());
+        let mut paths: Vec<String> = sites.pages().filter_map(path).collect();
+        paths.sort();
+        Self { kinds: kinds.to_vec(), sites, paths, seed }
+    }
+
+    fn has(&self, kind: &str) -> bool {
         self.kinds.contains(&kind)
     }
 }
@@ -86,18 +70,12 @@ impl Source for Junk {
         let dice = Dice::of(&format!("{} {name}", self.seed));
         let mut links = Links { junk: self, site: &site, session, dice };
         match asked.path.as_str() {
-            "/browse" if links.junk.has(Kind::Facets) => links.browse(&asked),
-            "/calendar" if links.junk.has(Kind::Calendar) => links.calendar(&asked),
-            path => {
-                let plain = format!("http://{site}.test{path}");
-                match links.junk.sites.get(&plain) {
-                    Some(Got::Page(shown)) => {
-                        links.page(path, &shown, asked.get("print").is_some())
-                    }
-                    Some(got) => got,
-                    None => Got::Dead,
-                }
-            }
+            "/browse" if self.has("facets") => links.browse(&asked),
+            "/calendar" if self.has("calendar") => links.calendar(&asked),
+            path => match self.sites.get(&format!("http://{site}.test{path}")) {
+                Some(Got::Page(shown)) => links.page(path, &shown, asked.get("print").is_some()),
+                other => other.unwrap_or(Got::Dead),
+            },
         }
     }
 }
@@ -111,28 +89,26 @@ struct Links<'a> {
 }
 
 impl Links<'_> {
-    /// An address that leads to a path of this site.
+    /// A URL that leads to a path of this site.
     fn to(&mut self, mut target: Target) -> Rc<str> {
-        let is_mirror = self.junk.has(Kind::Mirror) && self.dice.roll(4) == 0;
+        let is_mirror = self.junk.has("mirror") && self.dice.one_in(4);
         let host = if is_mirror { "mirror." } else { "" };
-        if self.junk.has(Kind::Tracking) {
+        if self.junk.has("tracking") {
             let from = ["nav", "text", "footer", "search"][self.dice.roll(4)];
             target = target.with("from", format!("{from}{}", self.dice.roll(40)));
         }
-        if self.junk.has(Kind::ParameterOrder) {
+        if self.junk.has("parameter order") {
             target = target.with("theme", "light").with("v", "2").with("view", "full");
         }
-        let in_path = matches!(self.site, "lohelp" | "pgdoc");
-        let kind = if in_path { Kind::PathSession } else { Kind::QuerySession };
-        if self.junk.has(kind) {
-            let session = self.next_session();
-            if in_path {
-                target.path = format!("/S-{session}{}", target.path);
-            } else {
-                target = target.with("sid", session);
+        // Two of the sites have their sessions in the path.
+        if matches!(self.site, "lohelp" | "pgdoc") {
+            if self.junk.has("session in path") {
+                target.path = format!("/S-{}{}", self.next_session(), target.path);
             }
+        } else if self.junk.has("session in query") {
+            target = target.with("sid", self.next_session());
         }
-        if self.junk.has(Kind::ParameterOrder) {
+        if self.junk.has("parameter order") {
             self.dice.shuffle(&mut target.parameters);
         }
         format!("http://{host}{}.test{}", self.site, target.show()).into()
@@ -141,7 +117,7 @@ impl Links<'_> {
     /// Sessions end: one link in eight begins another.
     fn next_session(&mut self) -> String {
         match &self.session {
-            Some(session) if self.dice.roll(8) > 0 => session.clone(),
+            Some(session) if !self.dice.one_in(8) => session.clone(),
             _ => self.dice.hex(24),
         }
     }
@@ -157,13 +133,13 @@ impl Links<'_> {
                 None => Rc::clone(link),
             });
         }
-        if self.junk.has(Kind::Print) && !is_print {
+        if self.junk.has("print view") && !is_print {
             links.push(self.to(Target::new(path).with("print", "1")));
         }
-        if self.junk.has(Kind::Facets) {
+        if self.junk.has("facets") {
             links.push(self.to(Target::new("/browse")));
         }
-        if self.junk.has(Kind::Calendar) {
+        if self.junk.has("calendar") {
             links.push(self.to(Target::new("/calendar").with("month", 24_322)));
         }
         Got::Page(Rc::new(Shown { links, ..shown.clone() }))
@@ -176,11 +152,14 @@ impl Links<'_> {
             ("length", ["short", "medium", "long", "very-long", "any", "one-page"]),
             ("sort", ["title", "date", "length", "rank", "author", "visits"]),
         ];
-        let chosen: Vec<&str> = FACETS.iter().filter_map(|(name, _)| asked.get(name)).collect();
+        let chosen = FACETS.iter().filter_map(|(name, _)| Some((name, asked.get(name)?)));
+        let values: Vec<&str> = chosen.clone().map(|it| it.1).collect();
+        let plain =
+            chosen.fold(Target::new("/browse"), |target, (name, value)| target.with(name, value));
+        let name = format!("{} {}", self.site, values.join(" "));
         let prefix = format!("/{}/", self.site);
         let junk = self.junk;
         let pages: Vec<&String> = junk.paths.iter().filter(|it| it.starts_with(&prefix)).collect();
-        let name = format!("{} {}", self.site, chosen.join(" "));
         let mut matching = Dice::of(&name);
         let (mut links, mut passages) = (Vec::new(), Vec::new());
         for _ in 0..12 {
@@ -189,10 +168,6 @@ impl Links<'_> {
             // One in four is sampled.
             passages.extend(Some(number(path)).filter(|it| it % 4 == 0));
         }
-        let plain = FACETS
-            .iter()
-            .filter_map(|(name, _)| Some((name, asked.get(name)?)))
-            .fold(Target::new("/browse"), |target, (name, value)| target.with(name, value));
         for (name, values) in FACETS {
             for value in values {
                 links.push(self.to(plain.clone().set(name, value)));

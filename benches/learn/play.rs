@@ -49,18 +49,6 @@ pub(crate) trait Source {
     fn fetch(&mut self, url: &Rc<str>) -> Got;
 }
 
-/// How it is played.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Settings {
-    /// Requests in flight.
-    pub(crate) flight: usize,
-    /// It chooses the order of the starting pages and of the responses; 0 is the order of the source.
-    pub(crate) seed: u64,
-    pub(crate) max_requests: usize,
-    /// Whether the learner is asked; otherwise everything is requested.
-    pub(crate) learns: bool,
-}
-
 /// What came of it.
 #[derive(Debug, Default)]
 pub(crate) struct Played {
@@ -69,8 +57,6 @@ pub(crate) struct Played {
     pub(crate) pages: usize,
     /// Texts that were found.
     pub(crate) found: HashSet<u32>,
-    /// The requests, in their order.
-    pub(crate) urls: Vec<Rc<str>>,
 }
 
 /// Why a URL comes after those of its host's queue, as in the engine.
@@ -110,7 +96,8 @@ struct Host {
 /// A crawl.
 pub(crate) struct Player<'a> {
     source: &'a mut dyn Source,
-    settings: Settings,
+    /// Requests in flight.
+    flight: usize,
     learner: Learner,
     urls: Vec<Known>,
     numbers: HashMap<Rc<str>, usize>,
@@ -127,15 +114,20 @@ pub(crate) struct Player<'a> {
     played: Played,
 }
 
-/// Plays a source.
-pub(crate) fn play(source: &mut dyn Source, settings: Settings) -> Played {
+/// Plays a source, up to a number of requests. The seed chooses the order of the starting pages and of the responses; 0 is the order of the source.
+pub(crate) fn play(
+    source: &mut dyn Source,
+    flight: usize,
+    seed: u64,
+    max_requests: usize,
+) -> Played {
     let mut starts = source.seeds();
-    if settings.seed > 0 {
-        Dice::of(&settings.seed.to_string()).shuffle(&mut starts);
+    if seed > 0 {
+        Dice::of(&seed.to_string()).shuffle(&mut starts);
     }
     let mut player = Player {
         source,
-        settings,
+        flight,
         learner: Learner::new(&[]),
         urls: Vec::new(),
         numbers: HashMap::new(),
@@ -153,16 +145,15 @@ pub(crate) fn play(source: &mut dyn Source, settings: Settings) -> Played {
     for start in starts {
         player.discover(&start, None, 0, 0, false);
     }
-    player.run();
+    player.run(Dice::of(&format!("responses {seed}")), max_requests);
     player.played
 }
 
 impl Player<'_> {
-    fn run(&mut self) {
-        let mut dice = Dice::of(&format!("responses {}", self.settings.seed));
+    fn run(&mut self, mut dice: Dice, max_requests: usize) {
         let mut in_flight: VecDeque<usize> = VecDeque::new();
         loop {
-            while in_flight.len() < self.settings.flight {
+            while in_flight.len() < self.flight {
                 let Some(url) = self.next() else { break };
                 if !self.is_put_off(url) {
                     self.hosts[self.urls[url].host].in_flight += 1;
@@ -179,7 +170,7 @@ impl Player<'_> {
             let place = dice.roll(in_flight.len().min(3));
             let url = in_flight.remove(place).expect("it is one of them");
             self.receive(url);
-            if self.played.requests >= self.settings.max_requests {
+            if self.played.requests >= max_requests {
                 return;
             }
         }
@@ -244,7 +235,7 @@ impl Player<'_> {
     }
 
     fn is_put_off(&mut self, number: usize) -> bool {
-        if !self.settings.learns || self.urls[number].depth == 0 {
+        if self.urls[number].depth == 0 {
             return false;
         }
         let host = self.urls[number].host;
@@ -312,9 +303,6 @@ impl Player<'_> {
     }
 
     fn release_late(&mut self, host: usize) {
-        if !self.settings.learns {
-            return;
-        }
         (0..self.hosts.len()).for_each(|it| {
             if it == host || self.hosts[it].first.is_empty() {
                 self.release_late_of(it);
@@ -327,7 +315,7 @@ impl Player<'_> {
     }
 
     fn release_late_of(&mut self, host: usize) {
-        while self.hosts[host].first.len() + self.hosts[host].in_flight < self.settings.flight {
+        while self.hosts[host].first.len() + self.hosts[host].in_flight < self.flight {
             let Some((number, group, estimate)) = self.next_late(host) else { return };
             match self.decide(number) {
                 Placement::Deferred(..) => {
@@ -401,7 +389,6 @@ impl Player<'_> {
         self.hosts[host].in_flight -= 1;
         self.played.requests += 1;
         let got = self.source.fetch(&name);
-        self.played.urls.push(name);
         let depth = self.urls[number].depth;
         match &got {
             Got::Page(shown) => {
@@ -413,8 +400,8 @@ impl Player<'_> {
                     Some(shown),
                     if is_new { Yielded::New } else { Yielded::KnownText },
                 );
-                self.follow(number, shown.canonical.iter(), depth + 1, self.settings.learns);
-                let late = !is_new && depth > 0 && self.settings.learns;
+                self.follow(number, shown.canonical.iter(), depth + 1, true);
+                let late = !is_new && depth > 0;
                 self.follow(number, shown.links.iter(), depth + 1, late);
             }
             Got::Unindexed(links) => {
@@ -425,9 +412,7 @@ impl Player<'_> {
             Got::File => self.learn(number, None, Yielded::Nothing),
             Got::Dead => {
                 let known = &self.urls[number];
-                if self.settings.learns {
-                    self.learner.dead(&known.url, &known.site);
-                }
+                self.learner.dead(&known.url, &known.site);
             }
             Got::Redirect(to) => self.redirect(number, to.as_ref()),
         }
@@ -465,9 +450,6 @@ impl Player<'_> {
     }
 
     fn learn(&mut self, number: usize, shown: Option<&Rc<Shown>>, yielded: Yielded) {
-        if !self.settings.learns {
-            return;
-        }
         let known = &self.urls[number];
         let from = known.referrer.map(|from| &self.urls[from]);
         let yielded = match shown {

@@ -1,13 +1,6 @@
 //! Prose that looks like a language and that no other page has: words of real texts in their frequency, and a few of the page's own.
 
-use crate::{numbers::mix, texts};
-
-/// A language.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Language {
-    English,
-    Chinese,
-}
+use crate::numbers::mix;
 
 /// Numbers that depend on a seed only.
 #[derive(Clone, Debug)]
@@ -25,9 +18,17 @@ impl Dice {
         usize::try_from(self.0 >> 8).unwrap_or_default() % end
     }
 
+    pub(crate) fn one_in(&mut self, count: usize) -> bool {
+        self.roll(count) == 0
+    }
+
     /// A lower-case hexadecimal number of so many digits.
     pub(crate) fn hex(&mut self, digits: usize) -> String {
-        (0..digits).map(|_| char::from(b"0123456789abcdef"[self.roll(16)])).collect()
+        self.letters(b"0123456789abcdef", digits)
+    }
+
+    pub(crate) fn letters(&mut self, from: &[u8], count: usize) -> String {
+        (0..count).map(|_| char::from(*self.pick(from))).collect()
     }
 
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
@@ -39,13 +40,21 @@ impl Dice {
     pub(crate) fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
         &of[self.roll(of.len())]
     }
-}
 
-/// A vocabulary.
-#[derive(Debug)]
-pub(crate) struct Prose {
-    pub(crate) language: Language,
-    pub(crate) words: Vec<String>,
+    /// A word that is made up.
+    pub(crate) fn word(&mut self) -> String {
+        let syllables = 2 + self.roll(2);
+        (0..syllables).map(|_| [*self.pick(&ONSETS), *self.pick(&RHYMES)].concat()).collect()
+    }
+
+    /// Some of them, no two the same.
+    pub(crate) fn made_up(&mut self, count: usize) -> Vec<String> {
+        let mut words: Vec<String> = Vec::new();
+        while words.len() < count {
+            words.extend(Some(self.word()).filter(|word| !words.contains(word)));
+        }
+        words
+    }
 }
 
 const ONSETS: [&str; 16] =
@@ -53,63 +62,41 @@ const ONSETS: [&str; 16] =
 const RHYMES: [&str; 14] =
     ["a", "e", "i", "o", "ar", "en", "ol", "un", "ent", "ast", "ind", "ock", "ell", "orm"];
 
-impl Prose {
-    pub(crate) fn new(language: Language) -> Self {
-        let words = match language {
-            Language::English => texts::ENGLISH.iter().flat_map(|text| english(text)).collect(),
-            Language::Chinese => texts::CHINESE.iter().flat_map(|text| chinese(text)).collect(),
-        };
-        Self { language, words }
-    }
+/// A vocabulary.
+#[derive(Debug)]
+pub(crate) struct Prose {
+    pub(crate) words: Vec<&'static str>,
+}
 
-    /// A word that is made up.
-    pub(crate) fn own_word(&self, dice: &mut Dice) -> String {
-        match self.language {
-            Language::English => {
-                let syllables = 2 + dice.roll(2);
-                let mut syllable = |_| [*dice.pick(&ONSETS), *dice.pick(&RHYMES)].concat();
-                (0..syllables).map(&mut syllable).collect()
-            }
-            Language::Chinese => {
-                let one = |dice: &mut Dice| {
-                    char::from_u32(0x4e00 + u32::try_from(dice.roll(0x2000)).unwrap_or_default())
-                        .unwrap_or('一')
-                };
-                [one(dice), one(dice)].iter().collect()
-            }
-        }
+impl Prose {
+    pub(crate) fn new() -> Self {
+        let is_word = |word: &&str| word.chars().all(|letter| letter.is_ascii_lowercase());
+        let texts = [
+            include_str!("../../tests/data/fingerprint/en-1.txt"),
+            include_str!("../../tests/data/fingerprint/en-2.txt"),
+        ];
+        let words = texts.iter().flat_map(|text| text.split_ascii_whitespace()).filter(is_word);
+        Self { words: words.collect() }
     }
 
     /// A few words that begin a page or lead to it.
     pub(crate) fn title(&self, name: &str) -> String {
         let mut dice = Dice::of(&format!("title {name}"));
-        let words: Vec<String> = (0..4 + dice.roll(3))
-            .map(|word| {
-                if word % 2 == 0 {
-                    self.own_word(&mut dice)
-                } else {
-                    dice.pick(&self.words).clone()
-                }
-            })
-            .collect();
-        let title = words.join(self.say(" ", ""));
-        let mut letters = title.chars();
-        letters
-            .next()
-            .map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+        let words = 2 + dice.roll(2);
+        let pair = |_| [dice.word(), (*dice.pick(&self.words)).to_owned()];
+        let title = (0..words).flat_map(pair).collect::<Vec<_>>().join(" ");
+        title[..1].to_uppercase() + &title[1..]
     }
 
     /// Paragraphs about the subject of a page; the same for the same name.
     pub(crate) fn paragraphs(&self, name: &str, paragraphs: usize) -> String {
         let mut dice = Dice::of(&format!("prose {name}"));
-        let subject: Vec<String> = (0..12).map(|_| self.own_word(&mut dice)).collect();
+        let subject: Vec<String> = (0..12).map(|_| dice.word()).collect();
         let mut html = String::new();
         for _ in 0..paragraphs {
-            html += "<p>";
-            for _ in 0..3 + dice.roll(3) {
-                html += &self.sentence(&subject, &mut dice);
-            }
-            html += "</p>\n";
+            let sentences = 3 + dice.roll(3);
+            let text: String = (0..sentences).map(|_| self.sentence(&subject, &mut dice)).collect();
+            html += &format!("<p>{text}</p>\n");
         }
         html
     }
@@ -117,49 +104,15 @@ impl Prose {
     /// A sentence for a teaser.
     pub(crate) fn teaser(&self, name: &str) -> String {
         let mut dice = Dice::of(&format!("teaser {name}"));
-        let subject: Vec<String> = (0..4).map(|_| self.own_word(&mut dice)).collect();
+        let subject: Vec<String> = (0..4).map(|_| dice.word()).collect();
         self.sentence(&subject, &mut dice)
     }
 
     fn sentence(&self, subject: &[String], dice: &mut Dice) -> String {
-        let words = (0..9 + dice.roll(10)).map(|_| {
-            if dice.roll(6) == 0 {
-                dice.pick(subject).clone()
-            } else {
-                dice.pick(&self.words).clone()
-            }
-        });
-        let words: Vec<String> = words.collect();
-        match self.language {
-            Language::English => words.join(" ") + ". ",
-            Language::Chinese => words.concat() + "。",
-        }
+        let count = 9 + dice.roll(10);
+        let words: Vec<&str> = (0..count)
+            .map(|_| if dice.one_in(6) { dice.pick(subject) } else { *dice.pick(&self.words) })
+            .collect();
+        words.join(" ") + ". "
     }
-
-    /// This in English or in Chinese.
-    pub(crate) fn say(&self, english: &'static str, chinese: &'static str) -> &'static str {
-        if self.language == Language::English { english } else { chinese }
-    }
-}
-
-fn english(text: &str) -> impl Iterator<Item = String> {
-    let is_word = |word: &&str| word.chars().all(|letter| letter.is_ascii_lowercase());
-    text.split_ascii_whitespace().filter(is_word).map(str::to_owned)
-}
-
-/// Pairs of neighbouring characters.
-fn chinese(text: &str) -> impl Iterator<Item = String> {
-    let han = |letter: &char| ('\u{4e00}'..'\u{9fff}').contains(letter);
-    let letters: Vec<char> = text.chars().collect();
-    let pairs: Vec<String> = letters
-        .windows(2)
-        .step_by(2)
-        .filter(|pair| pair.iter().all(han))
-        .map(|pair| pair.iter().collect())
-        .collect();
-    pairs.into_iter()
-}
-
-pub(crate) fn anchor(to: &str, name: &str) -> String {
-    format!("<a href=\"{}\">{name}</a>", to.replace('&', "&amp;"))
 }

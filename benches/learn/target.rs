@@ -33,11 +33,6 @@ impl Target {
         self.get(name)?.parse().ok()
     }
 
-    /// The number between these two in the path.
-    pub(crate) fn number_below(&self, prefix: &str, suffix: &str) -> Option<usize> {
-        self.path.strip_prefix(prefix)?.strip_suffix(suffix)?.parse().ok()
-    }
-
     /// With this parameter at the end.
     #[must_use]
     pub(crate) fn with(mut self, name: &str, value: impl ToString) -> Self {
@@ -62,8 +57,8 @@ impl Target {
     }
 
     pub(crate) fn show(&self) -> String {
-        let parts: Vec<String> =
-            self.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let pair = |(name, value): &(String, String)| format!("{name}={value}");
+        let parts: Vec<String> = self.parameters.iter().map(pair).collect();
         let mark = if parts.is_empty() { "" } else { "?" };
         format!("{}{mark}{}", self.path, parts.join("&"))
     }

@@ -3,7 +3,7 @@
 //! A file is a list of traces in postcard, compressed with zstd. URLs, texts and passages are numbered in the order in which they were met, and most numbers are differences
 //! to the one before.
 
-use std::{collections::HashMap, fs, path::Path, rc::Rc};
+use std::{collections::HashMap, fs, rc::Rc};
 
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +11,8 @@ use crate::{
     play::{Got, Shown, Source},
     process::Outcome,
 };
+
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/learn/traces.zst");
 
 /// A crawl that followed everything, up to a limit.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -63,10 +65,11 @@ fn passages(runs: &[(i32, u32)]) -> Vec<u32> {
     all
 }
 
-/// Reads a file of traces: those of each part.
-pub(crate) fn read(path: &Path) -> Outcome<Vec<(String, Vec<Trace>)>> {
-    let packed = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    Ok(postcard::from_bytes(&zstd::decode_all(&*packed)?)?)
+/// The traces of a part.
+pub(crate) fn read(part: &str) -> Outcome<Vec<Trace>> {
+    let packed = fs::read(FILE).map_err(|error| format!("{FILE}: {error}"))?;
+    let parts: Vec<(String, Vec<Trace>)> = postcard::from_bytes(&zstd::decode_all(&*packed)?)?;
+    Ok(parts.into_iter().find(|it| it.0 == part).ok_or("no such part")?.1)
 }
 
 /// A trace as a source: what was not recorded asks not to be indexed, and has no links.
@@ -100,9 +103,7 @@ impl Replay {
             answers: trace.answers.iter().map(|(of, answer)| (url(*of), got(answer))).collect(),
         }
     }
-}
 
-impl Replay {
     /// The pages.
     pub(crate) fn pages(&self) -> impl Iterator<Item = &str> {
         self.answers.iter().filter(|it| matches!(it.1, Got::Page(_))).map(|it| &**it.0)

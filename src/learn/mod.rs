@@ -362,7 +362,7 @@ impl Learner {
     pub(crate) fn estimated_yield(&self, site: &str, group: u32) -> f32 {
         let Some(site) = self.sites.get(site) else { return 1.0 };
         // Where a rule is wrong, a page that it would defer is a new text.
-        let of_candidate = site.failure_rate(group);
+        let of_candidate = site.candidates.get(&group).map(|it| it.trial.failure_rate());
         let of_pattern = || site.yields.get(&group).map(PatternYield::estimate);
         of_candidate.or_else(of_pattern).unwrap_or(0.5)
     }

@@ -39,6 +39,7 @@ pub(super) struct Part<'a> {
     /// The name of a parameter; of a segment that looks like an id, the word before it, as `sid` in `/about/sid/4f0c81b2`.
     pub(super) name: &'a str,
     pub(super) value: &'a str,
+    /// Of kind, name and value.
     pub(super) hash: u64,
     /// Of a segment: a hash of the path before it.
     pub(super) prefix: u64,
@@ -60,11 +61,6 @@ impl<'a> Part<'a> {
             PartKind::Segment(place) => 0x9e37_79b9 + u64::from(place),
             PartKind::Parameter => 0,
         }
-    }
-
-    /// Whether it is the same part with the same value.
-    pub(super) fn is_same(&self, other: &Part<'_>) -> bool {
-        self.hash == other.hash
     }
 
     /// A hash of its value, not 0.
@@ -249,7 +245,7 @@ impl<'a> Parts<'a> {
 
     /// The path before a segment, without the last slash.
     pub(super) fn path_before(&self, part: &Part<'_>) -> String {
-        let before = self.segments().iter().take_while(|it| !it.is_same(part));
+        let before = self.segments().iter().take_while(|it| it.hash != part.hash);
         before.flat_map(|it| ["/", it.value]).collect()
     }
 
@@ -271,37 +267,45 @@ impl<'a> Parts<'a> {
                 .any(|(place, pair)| words.windows(2).take(place).any(|it| it == pair))
     }
 
-    /// The shape of the URL in words: the path with `#` for numbers and `*` for other segments, and the names of the parameters. A segment stays as it is if it is the
-    /// first of several, and so do the words of `kinds`.
-    pub(super) fn shape(&self, kinds: &[&str]) -> String {
+    /// The path with the shape of each segment, unless it repeats them or has too many.
+    fn path_shape(&self, mut write: impl FnMut(&mut String, usize, &Part<'a>)) -> String {
         let mut shape = String::with_capacity(64);
-        let segments = self.segments();
         if self.repeats_segments() {
             shape.push_str("/…repeated…");
-        } else if segments.len() > MAX_DEPTH {
+        } else if self.depth > MAX_DEPTH {
             shape.push_str("/…deep…");
         } else {
-            let is_directory = segments.get(1).is_some_and(|next| !next.value.is_empty());
-            for (place, part) in segments.iter().enumerate() {
+            for (place, part) in self.segments().iter().enumerate() {
                 shape.push('/');
-                let (stem, end) = part.value.rsplit_once('.').unwrap_or((part.value, ""));
-                let of_kind = part.word(0).map(|it| it.0).filter(|word| kinds.contains(word));
-                match text_kind(stem) {
-                    _ if part.value.is_empty() => {}
-                    _ if of_kind == Some(stem) => shape.push_str(stem),
-                    TextKind::Word if place == 0 && is_directory => shape.push_str(cut(part.value)),
-                    TextKind::Number => shape.push('#'),
-                    _ => {
-                        shape.push_str(of_kind.unwrap_or_default());
-                        shape.push('*');
-                    }
-                }
-                if place + 1 == segments.len() && !end.is_empty() && end.len() < 6 {
-                    shape.push('.');
-                    shape.push_str(end);
+                if !part.value.is_empty() {
+                    write(&mut shape, place, part);
                 }
             }
         }
+        shape
+    }
+
+    /// The shape of the URL in words: the path with `#` for numbers and `*` for other segments, and the names of the parameters. A segment stays as it is if it is the
+    /// first of several, and so do the words of `kinds`.
+    pub(super) fn shape(&self, kinds: &[&str]) -> String {
+        let is_directory = self.segments().get(1).is_some_and(|next| !next.value.is_empty());
+        let mut shape = self.path_shape(|shape, place, part| {
+            let (stem, end) = part.value.rsplit_once('.').unwrap_or((part.value, ""));
+            let of_kind = part.word(0).map(|it| it.0).filter(|word| kinds.contains(word));
+            match text_kind(stem) {
+                _ if of_kind == Some(stem) => shape.push_str(stem),
+                TextKind::Word if place == 0 && is_directory => shape.push_str(cut(part.value)),
+                TextKind::Number => shape.push('#'),
+                _ => {
+                    shape.push_str(of_kind.unwrap_or_default());
+                    shape.push('*');
+                }
+            }
+            if place + 1 == self.depth && !end.is_empty() && end.len() < 6 {
+                shape.push('.');
+                shape.push_str(end);
+            }
+        });
         let mut names: Vec<String> = self.parameters().map(|part| name(part, kinds)).collect();
         names.sort_unstable();
         names.dedup();
@@ -314,21 +318,9 @@ impl<'a> Parts<'a> {
 
     /// The shape alone: how many segments there are, and whether there are parameters.
     pub(super) fn wide_shape(&self) -> String {
-        let mut shape = String::with_capacity(32);
-        if self.repeats_segments() {
-            shape.push_str("/…repeated…");
-        } else if self.depth > MAX_DEPTH {
-            shape.push_str("/…deep…");
-        } else {
-            for part in self.segments() {
-                shape.push('/');
-                match text_kind(part.value) {
-                    _ if part.value.is_empty() => {}
-                    TextKind::Number => shape.push('#'),
-                    _ => shape.push('*'),
-                }
-            }
-        }
+        let mut shape = self.path_shape(|shape, _, part| {
+            shape.push(if text_kind(part.value) == TextKind::Number { '#' } else { '*' });
+        });
         if self.parameters().next().is_some() {
             shape.push_str("?…");
         }

@@ -392,7 +392,7 @@ impl Site {
     }
 
     fn score(&self, number: u32) -> f32 {
-        self.candidates.get(&number).map_or(0.0, |it| it.trial.score())
+        self.candidates.get(&number).map_or(0.0, |it| it.trial.score)
     }
 
     /// Tries each part by the pages that differ in it only. Returns the candidates that were tried.
@@ -424,7 +424,7 @@ impl Site {
         for (part, (class, repeats)) in outcomes {
             tried.extend(candidates_of(part).into_iter().flatten().map(|number| (number, repeats)));
             if repeats.is_success() && is_segment(part) {
-                let is_last = last.is_some_and(|it| it.is_same(part));
+                let is_last = last.is_some_and(|it| it.hash == part.hash);
                 let most = if is_id(part.value) { u32::MAX } else { MIN_PAIRS };
                 // The page of which it is a copy was the trial of the segments.
                 if is_copy
@@ -529,7 +529,7 @@ impl Site {
         }
         let differ = |parts: &Parts<'_>, other: &Parts<'_>| -> Vec<u32> {
             let new = parts.list.iter().filter(|part| {
-                may_be_suspect(part) && !other.list.iter().any(|it| it.is_same(part))
+                may_be_suspect(part) && !other.list.iter().any(|it| it.hash == part.hash)
             });
             new.flat_map(|part| candidates_of(part).into_iter().flatten()).collect()
         };
@@ -629,11 +629,6 @@ impl Site {
         self.recent = recent;
     }
 
-    /// How often a candidate fails.
-    pub(super) fn failure_rate(&self, number: u32) -> Option<f32> {
-        self.candidates.get(&number).map(|it| it.trial.failure_rate())
-    }
-
     /// The patterns of a URL: its own first.
     pub(super) fn patterns(&self, parts: &Parts<'_>) -> Vec<Pattern> {
         let host = &parts.list[0];
@@ -663,7 +658,7 @@ impl Site {
     pub(super) fn knows_path(&self, parts: &Parts<'_>) -> bool {
         let path = self.path_of(parts);
         parts.url.query().is_some()
-            && (self.paths.contains_key(path) || self.pages.contains_key(path))
+            && (self.paths.get(path).is_some() || self.pages.get(path).is_some())
     }
 
     fn path_of(&self, parts: &Parts<'_>) -> u64 {
@@ -690,7 +685,7 @@ impl Site {
             *urls += 1;
             *urls > MANY_VALUES
         });
-        let from_gain = from.is_some_and(|from| self.gains.contains_key(from.key));
+        let from_gain = from.is_some_and(|from| self.gains.get(from.key).is_some());
         let has_parameters = parts.parameters().next().is_some();
         let mut changed = false;
         for Pattern { number, level, .. } in &patterns {

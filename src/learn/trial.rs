@@ -65,7 +65,8 @@ const FAILURE: f32 = (1.0 - GOOD) / (1.0 - BAD);
 /// The evidence so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Trial {
-    score: f32,
+    /// How much speaks for the rule.
+    pub(super) score: f32,
     /// Trials.
     pub(super) n: u32,
     pub(super) failures: u32,
@@ -102,11 +103,6 @@ impl Trial {
         let changed = std::mem::replace(&mut self.accepted, is_accepted) != is_accepted;
         self.since = if changed { 0 } else { self.since.saturating_add(1) };
         changed
-    }
-
-    /// How much speaks for the rule.
-    pub(super) fn score(&self) -> f32 {
-        self.score
     }
 
     /// The share of trials that failed: as estimated, with a prior of one half in one trial.

@@ -1,64 +1,37 @@
 //! Subdomains without an end.
 
-use std::collections::HashMap;
-
-use pagesieve::crawl::scope::Reach;
-
 use super::{
-    Planned,
-    plot::{Plot, made_up},
+    plot::{Plot, plain},
     site::Link,
 };
-use crate::{prose::Dice, world::Answer};
+use crate::{
+    prose::Dice,
+    world::{Answer, World},
+};
 
-const HOSTS: usize = 12_000;
+/// How the nth subdomain is named, with these words.
+type Naming = fn(usize, &[String]) -> String;
 
-/// The names of real subdomains.
-const REAL: [&str; 5] = ["blog", "docs", "support", "shop", "status"];
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Names {
-    Towns,
-    Words,
-    Hex,
-    Numbers,
-    Users,
-    Dates,
-    /// `www.m.www.en`
-    Grown,
-    Languages,
-}
-
-const NAMES: [Names; 8] = [
-    Names::Towns,
-    Names::Words,
-    Names::Hex,
-    Names::Numbers,
-    Names::Users,
-    Names::Dates,
-    Names::Grown,
-    Names::Languages,
+const NAMES: [Naming; 5] = [
+    |number, words| format!("{}-{}", words[number % 400], words[number / 30]),
+    |number, words| format!("{}{number}", words[number % 400]),
+    |number, _| (10_000 + number * 7).to_string(),
+    |number, _| format!("d2{:03}{:02}{:02}", number / 336, number / 28 % 12 + 1, number % 28 + 1),
+    // `www.m.www.en`
+    |number, _| {
+        let digit = |it: &u32| ["www", "m", "en", "shop", "mail"][number / 5_usize.pow(*it) % 5];
+        let digits = (0..6).take_while(|it| number >= 5_usize.pow(*it)).map(|it| digit(&it));
+        format!("m.{}", digits.collect::<Vec<_>>().join("."))
+    },
 ];
-
-/// What the root of a subdomain is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// A page with the words of the plot.
-    Page,
-    /// A page and some below it, which differ little.
-    Small,
-    /// The whole honest site again.
-    Mirror,
-}
 
 /// The subdomains of a host.
 struct Subdomains {
     plot: Plot,
-    pages: usize,
-    kind: Kind,
-    /// All names, and the number of each.
-    names: Vec<String>,
-    numbers: HashMap<String, usize>,
+    /// Whether each subdomain is the whole honest site again.
+    is_mirror: bool,
+    naming: Naming,
+    words: Vec<String>,
     /// Those with a text of their own.
     real: Vec<String>,
     /// Whether they are named by the other subdomains, and not by the home page.
@@ -70,35 +43,24 @@ struct Subdomains {
 }
 
 /// Any subdomain is answered, and leads to others.
-pub(crate) fn subdomains(host: &str, dice: &mut Dice) -> Planned {
+pub(crate) fn subdomains(host: &str, dice: &mut Dice) -> World {
     let plot = Plot::open(host, dice);
-    let naming = *dice.pick(&NAMES);
-    let kind = *dice.pick(&[Kind::Page, Kind::Page, Kind::Small, Kind::Mirror]);
-    let (onward, on_page) = (1 + dice.roll(8), 1 + dice.roll(4));
-    let goes_home = dice.roll(2) == 0;
-    let real = &REAL[..dice.roll(REAL.len() + 1)];
-    let real: Vec<String> = real.iter().map(|name| format!("{name}.{host}")).collect();
-    let are_behind = kind != Kind::Mirror && dice.roll(2) == 0;
-    let names: Vec<String> =
-        names_of(naming, dice).into_iter().map(|name| format!("{name}.{host}")).collect();
-    let numbers = names.iter().cloned().enumerate().map(|(number, name)| (name, number)).collect();
-    let hosts = names.iter().chain(&real).cloned().collect();
-    let pages = plot.site.pages();
+    let is_mirror = dice.one_in(4);
+    let real = ["blog", "docs", "support", "shop", "status"];
+    let real = real.iter().take(dice.roll(6)).map(|name| format!("{name}.{host}"));
     let all = Subdomains {
         plot,
-        pages,
-        kind,
-        names,
-        numbers,
-        real,
-        are_behind,
-        onward,
-        on_page,
-        goes_home,
+        is_mirror,
+        naming: *dice.pick(&NAMES),
+        words: dice.made_up(400),
+        real: real.collect(),
+        are_behind: !is_mirror && dice.one_in(2),
+        onward: 1 + dice.roll(8),
+        on_page: 1 + dice.roll(4),
+        goes_home: dice.one_in(2),
     };
-    let planned =
-        Planned::new(pages + all.real.len(), move |host, target| all.answer(host, target));
-    Planned { hosts, reach: Reach::Domain, ..planned }
+    let pages = all.plot.site.pages() + all.real.len();
+    World::new(host, pages, move |host, target| all.answer(host, target)).with_subdomains()
 }
 
 impl Subdomains {
@@ -107,109 +69,60 @@ impl Subdomains {
         if host == site.host {
             return self.home(target);
         }
+        let others = self.draw(self.onward, &format!("{host}{target}"));
         if let Some(number) = self.real.iter().position(|name| name == host) {
             let text = site.prose.paragraphs(&format!("real {host}"), 4);
-            let html = outside(
-                &site.other(&site.prose.title(host), &text, &[], self.plot.place),
-                &site.host,
-            );
-            return if target == "/" {
-                Answer::honest(self.pages + number, html)
+            let html = self.outside(&site.other(&site.prose.title(host), &text));
+            let is_it = target == "/";
+            return if is_it {
+                Answer::Honest(site.pages() + number, html)
             } else {
-                Answer::missing()
+                Answer::Missing
             };
         }
-        let Some(number) = self.numbers.get(host) else { return Answer::missing() };
-        if let (Kind::Mirror, Some(page)) = (self.kind, site.number(target)) {
-            let others = self.draw(self.onward, &format!("{host}{target}"));
-            return Answer::honest(page, site.html(page, &others, self.plot.place));
+        if let (true, Some(page)) = (self.is_mirror, site.number(target)) {
+            return Answer::Honest(page, site.html(page, &others));
         }
-        let below = target.strip_prefix("/about/").and_then(|rest| rest.parse::<usize>().ok());
-        if target != "/" && (self.kind != Kind::Small || below.is_none_or(|below| below > 3)) {
-            return Answer::missing();
+        if target != "/" {
+            return Answer::Missing;
+        }
+        let mut onward = others;
+        if self.are_behind {
+            onward.extend(self.real());
+        }
+        if self.goes_home {
+            onward.push((format!("http://{}/", site.host), site.link(0).1));
         }
         let label = host.split('.').next().unwrap_or_default();
-        let html =
-            self.plot.page(&format!("{number}{target}"), label, "", &self.links(host, target));
-        let html = outside(&html, &site.host);
-        Answer::junk(html.replace(&format!("http://{}/about/", site.host), "/about/"))
+        match self.plot.junk(&format!("{host}{target}"), label, "", &onward) {
+            Answer::Junk(html) => Answer::Junk(self.outside(&html)),
+            other => other,
+        }
     }
 
     /// What the honest host answers.
     fn home(&self, target: &str) -> Answer {
+        let mut others = self.draw(self.on_page, target);
         if target == "/" && !self.are_behind {
-            let more = [self.real(), self.draw(self.on_page, target)].concat();
-            return Answer::honest(0, self.plot.site.html(0, &more, self.plot.place));
+            others.extend(self.real());
+            return Answer::Honest(0, self.plot.site.html(0, &others));
         }
-        self.plot.beside(target, |_| self.draw(self.on_page, target), Answer::missing)
+        self.plot.beside(target, |_| others, || Answer::Missing)
     }
 
-    /// The links of a subdomain.
-    fn links(&self, host: &str, target: &str) -> Vec<Link> {
-        let mut all = self.draw(self.onward, &format!("{host}{target}"));
-        if self.kind == Kind::Small {
-            all.extend((1..=3).map(|below| (format!("/about/{below}"), below.to_string())));
-        }
-        if self.are_behind {
-            all.extend(self.real());
-        }
-        if self.goes_home {
-            let site = &self.plot.site;
-            all.push((format!("http://{}/", site.host), site.title(0).to_owned()));
-        }
-        all
+    fn real(&self) -> impl Iterator<Item = Link> {
+        self.real.iter().map(|name| (format!("http://{name}/"), name.clone()))
     }
 
-    fn real(&self) -> Vec<Link> {
-        self.real.iter().map(|name| (format!("http://{name}/"), name.clone())).collect()
-    }
-
-    /// Links to some subdomains, the same for the same page.
+    /// Links to some of 12,000 subdomains, the same for the same page.
     fn draw(&self, count: usize, page: &str) -> Vec<Link> {
         let mut dice = Dice::of(&format!("subdomains {page}"));
-        let names = (0..count).map(|_| dice.pick(&self.names).clone());
-        names.map(|name| (format!("http://{name}/"), name)).collect()
+        let names = (0..count).map(|_| (self.naming)(dice.roll(12_000), &self.words));
+        names.map(|name| plain(format!("http://{name}.{}/", self.plot.site.host))).collect()
     }
-}
 
-/// A page whose links in the template lead to the honest host.
-fn outside(html: &str, home: &str) -> String {
-    html.replace("href=\"/", &format!("href=\"http://{home}/"))
-}
-
-fn names_of(names: Names, dice: &mut Dice) -> Vec<String> {
-    let towns = ["spring", "lake", "mill", "oak", "stone", "river", "ash", "north"];
-    let ends = ["field", "ton", "ville", "ford", "port", "bury", "wick", "dale"];
-    let languages = ["en", "de", "fr", "zh", "ja", "es", "it", "pt"];
-    let short = ["www", "m", "en", "shop", "mail"];
-    let words = made_up(400, dice);
-    let name = |number: usize| match names {
-        Names::Towns => format!("{}{}-{number}", dice.pick(&towns), dice.pick(&ends)),
-        Names::Words => {
-            format!("{}-{}", words[number % 400], words[(number / 400 * 7 + number) % 399])
-        }
-        Names::Hex => format!("{}{number:x}", dice.hex(8)),
-        Names::Numbers => (10_000 + number * 7).to_string(),
-        Names::Users => format!("{}{number}", words[number % 400]),
-        Names::Dates => {
-            format!("d2{:03}{:02}{:02}", number / 336, number / 28 % 12 + 1, number % 28 + 1)
-        }
-        Names::Grown => grown(number + 1, &short),
-        Names::Languages => format!(
-            "{}-{}",
-            languages[number % 8],
-            words[number / 8 % 400].clone() + &number.to_string()
-        ),
-    };
-    (0..HOSTS).map(name).collect()
-}
-
-/// A number in the digits of `words`.
-fn grown(mut number: usize, words: &[&str]) -> String {
-    let mut all = Vec::new();
-    while number > 0 {
-        all.push(words[(number - 1) % words.len()]);
-        number = (number - 1) / words.len();
+    /// A page whose links in the template lead to the honest host.
+    fn outside(&self, html: &str) -> String {
+        html.replace("href=\"/", &format!("href=\"http://{}/", self.plot.site.host))
     }
-    all.join(".")
 }

@@ -1,57 +1,24 @@
-//! Random variants of traps, and of honest sites that look like them.
+//! Traps, and honest sites that look like them. Each seed is another variant.
 
+mod addresses;
 mod broken;
 mod calendar;
-mod dates;
 mod facets;
 mod growing;
 mod hosts;
-mod lookalikes;
 mod pagers;
+mod parameter;
 mod plot;
-mod rearranged;
 mod sessions;
 mod site;
 
-use std::fmt;
-
-use pagesieve::crawl::scope::Reach;
-
-use crate::{
-    prose::Dice,
-    world::{Answer, World},
-};
-
-/// What a host answers to a path with its query.
-type Answering = Box<dyn Fn(&str, &str) -> Answer + Send + Sync>;
-
-/// What a kind makes of a host.
-struct Planned {
-    /// How many pages are to be found.
-    pages: usize,
-    /// Further hosts.
-    hosts: Vec<String>,
-    reach: Reach,
-    answer: Answering,
-}
-
-impl fmt::Debug for Planned {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Planned").field("pages", &self.pages).finish_non_exhaustive()
-    }
-}
-
-impl Planned {
-    fn new(pages: usize, answer: impl Fn(&str, &str) -> Answer + Send + Sync + 'static) -> Self {
-        Self { pages, hosts: Vec::new(), reach: Reach::Host, answer: Box::new(answer) }
-    }
-}
+use crate::{prose::Dice, world::World};
 
 /// A variant for a host, as the dice wants it.
-type Kind = fn(&str, &mut Dice) -> Planned;
+type Kind = fn(&str, &mut Dice) -> World;
 
-/// Thirteen traps and five that look like them.
-const KINDS: [(&str, Kind); 18] = [
+/// Twelve traps and four that look like them.
+pub(crate) const KINDS: [(&str, Kind); 16] = [
     ("calendar", calendar::calendar),
     ("facets", facets::facets),
     ("session in query", sessions::in_query),
@@ -60,38 +27,18 @@ const KINDS: [(&str, Kind); 18] = [
     ("growing path with noise", growing::with_noise),
     ("nested relative links", growing::nested),
     ("soft 404", broken::soft_404),
-    ("parameter order", broken::parameters),
     ("redirects that count", broken::redirects),
     ("endless pager", pagers::endless),
     ("unlimited subdomains", hosts::subdomains),
-    ("rearranged", rearranged::rearranged),
+    ("rearranged", facets::rearranged),
     ("paginated list", pagers::long_list),
     ("dated archive", calendar::archive),
     ("catalogue", facets::catalogue),
-    ("forum threads", lookalikes::forum),
-    ("parameter of one in a hundred", lookalikes::parameter),
+    ("parameter of one in a hundred", parameter::parameter),
 ];
 
-/// How many kinds there are.
-pub(crate) const COUNT: usize = KINDS.len();
-
 /// The variant of a kind with this seed.
-pub(crate) fn world(kind: usize, seed: u64) -> World {
-    let (name, kind) = KINDS[kind];
-    named(&format!("{name} {seed}"), kind)
-}
-
-fn named(name: &str, kind: Kind) -> World {
-    let host = format!("{}.test", name.replace(' ', "-"));
-    let planned = kind(&host, &mut Dice::of(name));
-    let mut hosts = vec![host.clone()];
-    hosts.extend(planned.hosts);
-    World {
-        name: name.to_owned(),
-        seeds: vec![format!("http://{host}/")],
-        hosts,
-        reach: planned.reach,
-        pages: planned.pages,
-        answer: planned.answer,
-    }
+pub(crate) fn world((name, kind): (&str, Kind), seed: u64) -> World {
+    let name = format!("{name} {seed}");
+    kind(&format!("{}.test", name.replace(' ', "-")), &mut Dice::of(&name))
 }

@@ -1,43 +1,37 @@
-//! Honest pages whose addresses have a session, in the query or in the path.
+//! Honest pages whose URLs have a session, in the query or in the path.
 
 use super::{
-    Planned,
-    plot::{Plot, base64},
-    site::Changes,
+    addresses::{Addresses, base64},
+    plot::Plot,
 };
-use crate::{prose::Dice, target::Target, world::Answer};
+use crate::{
+    prose::Dice,
+    world::{Answer, World},
+};
 
 /// How a session's name looks.
 #[derive(Clone, Copy, Debug)]
 enum Id {
-    Hex32,
-    Hex32Upper,
-    Letters24,
+    Hex,
+    Letters,
     Six,
     Uuid,
     Number,
     Seconds,
     Base64,
-    Fraction,
 }
 
 impl Id {
     fn draw(self, dice: &mut Dice) -> String {
-        let letters = |from: &[u8], count: usize, dice: &mut Dice| {
-            (0..count).map(|_| char::from(*dice.pick(from))).collect::<String>()
-        };
+        const LETTERS: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
         match self {
-            Self::Hex32 => dice.hex(32),
-            Self::Hex32Upper => dice.hex(32).to_uppercase(),
-            Self::Letters24 => letters(b"abcdefghijklmnopqrstuvwxyz012345", 24, dice),
-            Self::Six => {
-                letters(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789", 6, dice)
-            }
+            Self::Hex => dice.hex(32),
+            Self::Letters => dice.letters(&LETTERS[36..], 24),
+            Self::Six => dice.letters(LETTERS, 6),
             Self::Uuid => [8, 4, 4, 4, 12].map(|digits| dice.hex(digits)).join("-"),
             Self::Number => (10_000 + dice.roll(90_000_000)).to_string(),
             Self::Seconds => (1_718_409_600 + dice.roll(900_000)).to_string(),
             Self::Base64 => base64(&dice.hex(16)),
-            Self::Fraction => format!("0.{}", 1_000_000_000 + dice.roll(9_000_000_000)),
         }
     }
 }
@@ -52,9 +46,6 @@ enum Renewal {
     Sometimes,
 }
 
-const RENEWALS: [Renewal; 5] =
-    [Renewal::Never, Renewal::Page, Renewal::Link, Renewal::Sometimes, Renewal::Sometimes];
-
 /// Which links get one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Carriers {
@@ -63,170 +54,109 @@ enum Carriers {
     Lists,
 }
 
-/// What a server does with sessions.
-struct Sessions {
-    plot: Plot,
-    id: Id,
-    renewal: Renewal,
-    carriers: Carriers,
-    /// Whether a request without a session is redirected to one with it.
-    redirects: bool,
-    /// Whether pages name their session or count their visitors.
-    is_named: bool,
-}
+/// What is before the session and after it.
+type Marks = (&'static str, &'static str);
 
-impl Sessions {
-    fn new(host: &str, id: Id, dice: &mut Dice) -> Self {
-        let renewal = *dice.pick(&RENEWALS);
-        let carriers =
-            *dice.pick(&[Carriers::All, Carriers::All, Carriers::Articles, Carriers::Lists]);
-        Self {
-            plot: Plot::open(host, dice),
-            id,
-            renewal,
-            carriers,
-            // Links without a session would be redirected each.
-            redirects: renewal == Renewal::Never && carriers == Carriers::All,
-            is_named: dice.roll(3) == 0,
-        }
-    }
-
-    /// The page `path` for this session; `add` puts a session on a path.
-    fn answer(
-        &self,
-        target: &str,
-        path: &str,
-        session: Option<&str>,
-        add: impl Fn(&str, &str) -> String,
-    ) -> Answer {
-        let site = &self.plot.site;
-        let Some(page) = site.number(path) else { return Answer::missing() };
-        let mut dice = Dice::of(&format!("session {target}"));
-        let of_page = match (session, self.renewal) {
-            (Some(session), Renewal::Never | Renewal::Sometimes | Renewal::Link) => {
-                session.to_owned()
-            }
-            _ => self.id.draw(&mut dice),
-        };
-        if session.is_none() && self.redirects {
-            return Answer::redirect(add(path, &of_page));
-        }
-        let mut to = |path: &str| {
-            let is_list = site.number(path).is_some_and(|page| page < site.articles().start);
-            let carries = match self.carriers {
-                Carriers::All => true,
-                Carriers::Articles => !is_list,
-                Carriers::Lists => is_list,
-            };
-            let renews = match self.renewal {
-                Renewal::Link => true,
-                Renewal::Sometimes => dice.roll(6) == 0,
-                Renewal::Never | Renewal::Page => false,
-            };
-            if !carries {
-                return path.to_owned();
-            }
-            let session = if renews { self.id.draw(&mut dice) } else { of_page.clone() };
-            add(path, &session)
-        };
-        let changes = Changes { to: &mut to, more: &[], place: self.plot.place };
-        let mut html = site.changed(page, changes);
-        if self.is_named {
-            html = html.replace(
-                "<footer>",
-                &format!("<footer><p>{} {of_page}</p>", site.prose.say("Your visit", "访客")),
-            );
-        }
-        Answer::honest(page, html)
-    }
-}
-
-pub(crate) fn in_query(host: &str, dice: &mut Dice) -> Planned {
+pub(crate) fn in_query(host: &str, dice: &mut Dice) -> World {
     let kinds = [
-        ("PHPSESSID", Id::Hex32),
-        ("sid", Id::Hex32),
-        ("s", Id::Hex32),
-        ("osCsid", Id::Hex32),
-        ("zenid", Id::Letters24),
-        ("jsessionid", Id::Hex32Upper),
-        ("SID", Id::Uuid),
-        ("sid", Id::Six),
-        ("CFTOKEN", Id::Number),
-        ("t", Id::Seconds),
-        ("_", Id::Seconds),
-        ("rand", Id::Fraction),
-        ("token", Id::Base64),
-        ("auth_key", Id::Base64),
-        ("vustand", Id::Hex32),
-        ("molo", Id::Number),
+        ("PHPSESSID=", Id::Hex),
+        ("sid=", Id::Hex),
+        ("s=", Id::Hex),
+        ("zenid=", Id::Letters),
+        ("SID=", Id::Uuid),
+        ("sid=", Id::Six),
+        ("CFTOKEN=", Id::Number),
+        ("t=", Id::Seconds),
+        ("_=", Id::Seconds),
+        ("auth_key=", Id::Base64),
+        ("vustand=", Id::Hex),
+        ("molo=", Id::Number),
     ];
     let (name, id) = *dice.pick(&kinds);
-    let sessions = Sessions::new(host, id, dice);
-    let is_first = dice.roll(3) == 0;
-    let pages = sessions.plot.site.pages();
-    Planned::new(pages, move |_, target| {
-        let asked = Target::parse(target);
-        let session = asked.get(name).map(str::to_owned);
-        let path = asked.without(name).show();
-        sessions.answer(target, &path, session.as_deref(), |path, session| {
-            let mut target = Target::parse(path);
-            if is_first {
-                target.parameters.insert(0, (name.to_owned(), session.to_owned()));
-            } else {
-                target = target.with(name, session);
-            }
-            target.show()
-        })
+    let is_first = dice.one_in(3);
+    sessions(host, (name, ""), id, dice, move |path, session| match path.split_once('?') {
+        None => format!("{path}?{session}"),
+        Some((path, query)) if is_first => format!("{path}?{session}&{query}"),
+        Some(_) => format!("{path}&{session}"),
     })
 }
 
-pub(crate) fn in_path(host: &str, dice: &mut Dice) -> Planned {
-    // What is before and after the session, and whether it is put after the path.
+pub(crate) fn in_path(host: &str, dice: &mut Dice) -> World {
     let kinds = [
-        ("/(S(", "))", false, Id::Letters24),
-        ("/(A(", "))", false, Id::Base64),
-        (";jsessionid=", "", true, Id::Hex32Upper),
-        (";jsessionid=", ".node1", true, Id::Hex32Upper),
-        (";sid=", "", true, Id::Hex32),
-        ("/s/", "", false, Id::Hex32),
-        ("/sid-", "", false, Id::Number),
-        ("/cgi-bin/site.exe/", "", false, Id::Six),
-        ("/~", "~", false, Id::Uuid),
-        ("/index.php/sid/", "", false, Id::Hex32),
-        ("/tarent/", "", false, Id::Letters24),
+        (("/(S(", "))"), Id::Letters),
+        (("/(A(", "))"), Id::Base64),
+        ((";jsessionid=", ""), Id::Hex),
+        ((";jsessionid=", ".node1"), Id::Hex),
+        ((";sid=", ""), Id::Hex),
+        (("/s/", ""), Id::Hex),
+        (("/sid-", ""), Id::Number),
+        (("/cgi-bin/site.exe/", ""), Id::Six),
+        (("/~", "~"), Id::Uuid),
+        (("/index.php/sid/", ""), Id::Hex),
+        (("/tarent/", ""), Id::Letters),
     ];
-    let (before, after, is_last, id) = *dice.pick(&kinds);
-    let sessions = Sessions::new(host, id, dice);
-    let pages = sessions.plot.site.pages();
-    Planned::new(pages, move |_, target| {
-        let found =
-            if is_last { split_last(target, before) } else { split_first(target, before, after) };
-        let (session, path) =
-            found.map_or((None, target.to_owned()), |(session, path)| (Some(session), path));
-        sessions.answer(target, &path, session.as_deref(), |path, session| {
-            if !is_last {
-                return format!("{before}{session}{after}{path}");
-            }
-            let (path, query) = path
-                .split_once('?')
-                .map_or((path, String::new()), |(path, query)| (path, format!("?{query}")));
-            format!("{path}{before}{session}{after}{query}")
-        })
+    let (marks, id) = *dice.pick(&kinds);
+    sessions(host, marks, id, dice, |path, session| match path.split_once('?') {
+        _ if session.starts_with('/') => format!("{session}{path}"),
+        None => format!("{path}{session}"),
+        Some((path, query)) => format!("{path}{session}?{query}"),
     })
 }
 
-/// The session and the path, of an address that begins with its session.
-fn split_first(target: &str, before: &str, after: &str) -> Option<(String, String)> {
-    let (session, path) = target.strip_prefix(before)?.split_once('/')?;
-    Some((session.strip_suffix(after)?.to_owned(), format!("/{path}")))
-}
-
-/// The same, of one whose path ends with it.
-fn split_last(target: &str, before: &str) -> Option<(String, String)> {
-    let (path, rest) = target.split_once(before)?;
-    let (session, query) = rest
-        .split_once('?')
-        .map_or((rest, String::new()), |(session, query)| (session, format!("?{query}")));
-    let session = session.strip_suffix(".node1").unwrap_or(session);
-    Some((session.to_owned(), path.to_owned() + &query))
+fn sessions(
+    host: &str,
+    (before, after): Marks,
+    id: Id,
+    dice: &mut Dice,
+    add: impl Fn(&str, &str) -> String + 'static,
+) -> World {
+    let plot = Plot::open(host, dice);
+    let renewal = *dice.pick(&[
+        Renewal::Never,
+        Renewal::Page,
+        Renewal::Link,
+        Renewal::Sometimes,
+        Renewal::Sometimes,
+    ]);
+    let carriers = *dice.pick(&[Carriers::All, Carriers::All, Carriers::Articles, Carriers::Lists]);
+    // Whether pages name their session or count their visitors.
+    let is_named = dice.one_in(3);
+    // A request without a session is redirected to one with it, unless each link would be.
+    let redirects = renewal == Renewal::Never && carriers == Carriers::All;
+    // The path and the session of each URL.
+    let addresses = Addresses::new(&["/"], dice);
+    World::new(host, plot.site.pages(), move |_, target| {
+        let site = &plot.site;
+        let with = |path: &str, session: &str| {
+            let url = add(path, &format!("{before}{session}{after}"));
+            addresses.keep(url, (path.to_owned(), session.to_owned()))
+        };
+        let (path, session) = addresses
+            .read(target)
+            .map_or((target.to_owned(), None), |(path, session)| (path, Some(session)));
+        let Some(page) = site.number(&path) else { return Answer::Missing };
+        let mut dice = Dice::of(&format!("session {target}"));
+        let has_session = session.is_some();
+        let kept = session.filter(|_| renewal != Renewal::Page);
+        let of_page = kept.unwrap_or_else(|| id.draw(&mut dice));
+        if !has_session && redirects {
+            return Answer::Redirect(with(&path, &of_page));
+        }
+        let mut to = |path: &str| {
+            let renews = match renewal {
+                Renewal::Link => true,
+                Renewal::Sometimes => dice.one_in(6),
+                Renewal::Never | Renewal::Page => false,
+            };
+            match carriers {
+                Carriers::Articles if site.is_list(path) => path.to_owned(),
+                Carriers::Lists if !site.is_list(path) => path.to_owned(),
+                _ if renews => with(path, &id.draw(&mut dice)),
+                _ => with(path, &of_page),
+            }
+        };
+        let html = site.changed(page, &mut to, &[]);
+        let visit = format!("<footer><p>Your visit {of_page}</p>");
+        Answer::Honest(page, if is_named { html.replace("<footer>", &visit) } else { html })
+    })
 }

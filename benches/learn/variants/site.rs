@@ -1,50 +1,14 @@
-//! An honest site whose addresses and template a dice chooses.
+//! An honest site whose URLs and template a dice chooses.
 
 use std::{collections::HashMap, ops::Range};
 
-use crate::prose::{Dice, Language, Prose, anchor};
-
-/// How the addresses of lists and articles look.
-#[derive(Clone, Copy, Debug)]
-enum Layout {
-    Sections,
-    Blog,
-    Docs,
-    Dated,
-    Shop,
-    Query,
-    Script,
-}
-
-const LAYOUTS: [Layout; 7] = [
-    Layout::Sections,
-    Layout::Blog,
-    Layout::Docs,
-    Layout::Dated,
-    Layout::Shop,
-    Layout::Query,
-    Layout::Script,
-];
-
-/// Where the template has the links that are added to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    Navigation,
-    Side,
-    Footer,
-    Body,
-}
+use crate::prose::{Dice, Prose};
 
 /// A link and its name.
 pub(crate) type Link = (String, String);
 
-/// The changes that a server makes to the links of a page.
-pub(crate) struct Changes<'a> {
-    /// The address of a path of the site.
-    pub(crate) to: &'a mut dyn FnMut(&str) -> String,
-    pub(crate) more: &'a [Link],
-    pub(crate) place: Place,
-}
+/// The URL that a page has for a path of the site.
+type To<'a> = &'a mut dyn FnMut(&str) -> String;
 
 #[derive(Debug)]
 struct Page {
@@ -66,47 +30,35 @@ pub(crate) struct Site {
     numbers: HashMap<String, usize>,
     lists: usize,
     hidden: usize,
-    /// Whether the template has a column with the newest articles.
-    has_side: bool,
-    /// Sentences in the footer.
-    footer: usize,
-}
-
-/// How many articles a site has.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Size {
-    pub(crate) listed: usize,
-    /// These are named by no page of the site.
-    pub(crate) hidden: usize,
+    /// Whether the links that are added to a page are part of its text, or of the template.
+    is_within: bool,
 }
 
 impl Site {
-    pub(crate) fn new(host: &str, articles: Size, dice: &mut Dice) -> Self {
-        let language = *dice.pick(&[Language::English, Language::Chinese]);
-        let prose = Prose::new(language);
+    /// With so many articles that lists name, and so many that no page names.
+    pub(crate) fn new(host: &str, listed: usize, hidden: usize, dice: &mut Dice) -> Self {
         let lists = 6 + dice.roll(7);
-        let paths = Paths::new(lists, dice);
+        let (list_path, article_path) = *dice.pick(&LAYOUTS);
+        let sections: Vec<String> = (0..lists).map(|_| dice.word()).collect();
+        let (first, step) = (1 + dice.roll(30_000), 1 + dice.roll(9));
         let mut site = Self {
             host: host.to_owned(),
-            prose,
+            prose: Prose::new(),
             pages: Vec::new(),
             numbers: HashMap::new(),
             lists,
-            hidden: articles.hidden,
-            has_side: dice.roll(2) == 0,
-            footer: dice.roll(4),
+            hidden,
+            is_within: dice.one_in(4),
         };
         let paragraphs = 1 + dice.roll(6);
         site.add("/".to_owned(), 2, true);
-        for list in 0..lists {
-            site.add(paths.list(list), 1, true);
+        for (list, section) in sections.iter().enumerate() {
+            site.add(filled(list_path, section, list + 1, dice), 1, true);
         }
-        for article in 0..articles.listed + articles.hidden {
-            let mut path = paths.article(article, dice);
-            while site.numbers.contains_key(&path) {
-                path = paths.article(article, dice);
-            }
-            site.add(path, paragraphs, false);
+        for article in 0..listed + hidden {
+            let (list, number) = (article % lists, first + article * step);
+            let path = article_path.replace("{list}", &(list + 1).to_string());
+            site.add(filled(&path, &sections[list], number, dice), paragraphs, false);
         }
         site.connect(dice);
         site
@@ -128,8 +80,7 @@ impl Site {
         for page in articles.start..self.pages.len() {
             let next = [page.saturating_sub(self.lists), page + self.lists];
             let next = next.into_iter().filter(|page| articles.contains(page));
-            let any = (0..3).map(|_| articles.start + dice.roll(articles.len()));
-            self.pages[page].links = next.chain(any.collect::<Vec<_>>()).collect();
+            self.pages[page].links = next.chain((0..3).map(|_| self.any(dice))).collect();
         }
     }
 
@@ -142,13 +93,18 @@ impl Site {
         1 + self.lists..self.pages.len() - self.hidden
     }
 
-    /// The articles that no list names.
+    /// The articles that no page names.
     pub(crate) fn hidden(&self) -> Range<usize> {
         self.pages.len() - self.hidden..self.pages.len()
     }
 
     pub(crate) fn lists(&self) -> Range<usize> {
         1..1 + self.lists
+    }
+
+    /// Whether this is the path of the home page or of a list.
+    pub(crate) fn is_list(&self, path: &str) -> bool {
+        self.number(path).is_some_and(|page| self.pages[page].is_list)
     }
 
     pub(crate) fn number(&self, path: &str) -> Option<usize> {
@@ -159,29 +115,26 @@ impl Site {
         &self.pages[page].path
     }
 
-    pub(crate) fn title(&self, page: usize) -> &str {
-        &self.pages[page].title
-    }
-
     /// Any article that lists name.
     pub(crate) fn any(&self, dice: &mut Dice) -> usize {
         let articles = self.articles();
         articles.start + dice.roll(articles.len())
     }
 
-    pub(crate) fn html(&self, page: usize, more: &[Link], place: Place) -> String {
-        self.changed(page, Changes { to: &mut str::to_owned, more, place })
+    /// A page with more links.
+    pub(crate) fn html(&self, page: usize, more: &[Link]) -> String {
+        self.changed(page, &mut str::to_owned, more)
     }
 
-    pub(crate) fn changed(&self, page: usize, mut changes: Changes<'_>) -> String {
+    /// A page with its links changed.
+    pub(crate) fn changed(&self, page: usize, to: To<'_>, more: &[Link]) -> String {
         let shown = &self.pages[page];
-        let body = self.text(page)
-            + &if shown.is_list {
-                self.teased(&shown.links, &mut changes)
-            } else {
-                self.names(&shown.links, &mut changes)
-            };
-        self.framed(&shown.title, &body, &mut changes)
+        let links = if shown.is_list {
+            self.teased(&shown.links, to)
+        } else {
+            self.named(&shown.links, to)
+        };
+        self.framed(&shown.title, &(self.text(page) + &links), to, more)
     }
 
     /// The paragraphs of a page.
@@ -191,16 +144,13 @@ impl Site {
     }
 
     /// A page that is not one of the site's, in its template.
-    pub(crate) fn other(&self, title: &str, body: &str, more: &[Link], place: Place) -> String {
-        self.framed(title, body, &mut Changes { to: &mut str::to_owned, more, place })
+    pub(crate) fn other(&self, title: &str, body: &str) -> String {
+        self.framed(title, body, &mut str::to_owned, &[])
     }
 
     /// Links with a teaser each.
     pub(crate) fn teasers(&self, pages: &[usize]) -> String {
-        self.teased(
-            pages,
-            &mut Changes { to: &mut str::to_owned, more: &[], place: Place::Navigation },
-        )
+        self.teased(pages, &mut str::to_owned)
     }
 
     /// The link to a page.
@@ -208,41 +158,32 @@ impl Site {
         (self.pages[page].path.clone(), self.pages[page].title.clone())
     }
 
-    fn teased(&self, pages: &[usize], changes: &mut Changes<'_>) -> String {
-        let entries = pages.iter().map(|page| {
-            let shown = &self.pages[*page];
-            let link = anchor(&(changes.to)(&shown.path), &shown.title);
-            let teaser = self.prose.teaser(&format!("{}{}", self.host, shown.path));
+    fn teased(&self, pages: &[usize], to: To<'_>) -> String {
+        let entry = |page: &usize| {
+            let Page { path, title, .. } = &self.pages[*page];
+            let link = anchor(&to(path), title);
+            let teaser = self.prose.teaser(&format!("{}{path}", self.host));
             format!("<div class=\"entry\"><h3>{link}</h3><p>{teaser}</p></div>\n")
-        });
-        entries.collect()
-    }
-
-    fn names(&self, pages: &[usize], changes: &mut Changes<'_>) -> String {
-        let entries = pages.iter().map(|page| {
-            let shown = &self.pages[*page];
-            format!("<li>{}</li>", anchor(&(changes.to)(&shown.path), &shown.title))
-        });
-        format!("<ul>{}</ul>\n", entries.collect::<String>())
-    }
-
-    fn framed(&self, title: &str, body: &str, changes: &mut Changes<'_>) -> String {
-        let lang = self.prose.say("en", "zh-CN");
-        let site = &self.pages[0].title;
-        let more = links(changes.more);
-        let at = |place| if changes.place == place { more.as_str() } else { "" };
-        let (above, beside, below, within) =
-            (at(Place::Navigation), at(Place::Side), at(Place::Footer), at(Place::Body));
-        let sections = self.names(&(0..=self.lists).collect::<Vec<_>>(), changes);
-        let newest = if self.has_side {
-            let first = self.articles().start;
-            self.names(&(first..first + 5).collect::<Vec<_>>(), changes)
-        } else {
-            String::new()
         };
-        let rights = self.prose.paragraphs(&format!("rights {}", self.host), self.footer);
+        pages.iter().map(entry).collect()
+    }
+
+    fn named(&self, pages: &[usize], to: To<'_>) -> String {
+        let named = |page: &usize| {
+            let Page { path, title, .. } = &self.pages[*page];
+            (to(path), title.clone())
+        };
+        links(&pages.iter().map(named).collect::<Vec<_>>())
+    }
+
+    fn framed(&self, title: &str, body: &str, to: To<'_>, more: &[Link]) -> String {
+        let site = &self.pages[0].title;
+        let more = links(more);
+        let (within, beside) = if self.is_within { (&*more, "") } else { ("", &*more) };
+        let sections = self.named(&(0..=self.lists).collect::<Vec<_>>(), to);
+        let rights = self.prose.paragraphs(&format!("rights {}", self.host), 1);
         format!(
-            "<!DOCTYPE html>\n<html lang=\"{lang}\"><head><meta charset=\"utf-8\"><title>{title} - {site}</title></head>\n<body><header>{site}</header>\n<nav>{sections}{above}</nav>\n<main><article><h1>{title}</h1>\n{body}{within}</article></main>\n<aside>{newest}{beside}</aside>\n<footer>{rights}{below}</footer></body></html>"
+            "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title} - {site}</title></head>\n<body><header>{site}</header>\n<nav>{sections}{beside}</nav>\n<main><article><h1>{title}</h1>\n{body}{within}</article></main>\n<footer>{rights}</footer></body></html>"
         )
     }
 }
@@ -256,76 +197,31 @@ pub(crate) fn links(links: &[Link]) -> String {
     format!("<ul>{}</ul>\n", entries.collect::<String>())
 }
 
-/// The addresses of a site.
-struct Paths {
-    layout: Layout,
-    sections: Vec<String>,
-    /// The first number of an article.
-    first: usize,
-    /// Between two numbers.
-    step: usize,
-    script: (&'static str, &'static str, &'static str),
-    shop: (&'static str, &'static str),
-    words: Prose,
+pub(crate) fn anchor(to: &str, name: &str) -> String {
+    format!("<a href=\"{}\">{name}</a>", to.replace('&', "&amp;"))
 }
 
-impl Paths {
-    fn new(lists: usize, dice: &mut Dice) -> Self {
-        let words = Prose::new(Language::English);
-        let scripts = [
-            ("/list.php?cid=", "/show.php?cid=", "&id="),
-            ("/index.asp?classid=", "/article.asp?classid=", "&articleid="),
-            ("/Default.aspx?tabid=", "/Default.aspx?tabid=", "&mid="),
-            ("/list.jsp?type=", "/view.jsp?type=", "&nid="),
-            (
-                "/index.php?option=com_content&view=category&id=",
-                "/index.php?option=com_content&view=article&catid=",
-                "&id=",
-            ),
-        ];
-        let shops = [("/category/", "/product/"), ("/c/", "/p/"), ("/catalog/", "/item-")];
-        Self {
-            layout: *dice.pick(&LAYOUTS),
-            sections: (0..lists).map(|_| words.own_word(dice)).collect(),
-            first: 1 + dice.roll(30_000),
-            step: 1 + dice.roll(9),
-            script: *dice.pick(&scripts),
-            shop: *dice.pick(&shops),
-            words,
-        }
-    }
+/// How the URLs of lists and of articles look.
+const LAYOUTS: [(&str, &str); 9] = [
+    ("/{section}/", "/{section}/{slug}-{number}.html"),
+    ("/2024/{number}/", "/2024/{list}/{day}/{slug}-{number}/"),
+    ("/docs/{section}/", "/docs/{section}/{slug}/{slug}-{number}.html"),
+    ("/{section}/", "/a/{section}/202306{day}/{number}.html"),
+    ("/category/{number}", "/product/{number}"),
+    ("/c/{number}", "/item-{number}"),
+    ("/?cat={number}", "/?p={number}"),
+    ("/list.php?cid={number}", "/show.php?cid={list}&id={number}"),
+    ("/Default.aspx?tabid={number}", "/Default.aspx?tabid={list}&mid={number}"),
+];
 
-    fn list(&self, list: usize) -> String {
-        let section = &self.sections[list];
-        match self.layout {
-            Layout::Sections | Layout::Dated => format!("/{section}/"),
-            Layout::Blog => format!("/{}/{:02}/", 2024 - list / 12, 12 - list % 12),
-            Layout::Docs => format!("/docs/{section}/"),
-            Layout::Shop => format!("{}{}", self.shop.0, list + 1),
-            Layout::Query => format!("/?cat={}", list + 2),
-            Layout::Script => format!("{}{}", self.script.0, list + 3),
-        }
-    }
-
-    fn article(&self, article: usize, dice: &mut Dice) -> String {
-        let list = article % self.sections.len();
-        let section = &self.sections[list];
-        let slug = [self.words.own_word(dice), self.words.own_word(dice)].join("-");
-        let number = self.first + article * self.step;
-        match self.layout {
-            Layout::Sections => format!("/{section}/{slug}-{article}.html"),
-            Layout::Blog => format!("{}{:02}/{slug}/", self.list(list), 1 + dice.roll(28)),
-            Layout::Docs => format!("/docs/{section}/{}/{slug}.html", self.words.own_word(dice)),
-            Layout::Dated => {
-                format!(
-                    "/a/{section}/2023{:02}{:02}/{number}.html",
-                    12 - list % 12,
-                    1 + dice.roll(28)
-                )
-            }
-            Layout::Shop => format!("{}{number}", self.shop.1),
-            Layout::Query => format!("/?p={number}"),
-            Layout::Script => format!("{}{}{}{number}", self.script.1, list + 3, self.script.2),
-        }
-    }
+fn filled(layout: &str, section: &str, number: usize, dice: &mut Dice) -> String {
+    let slug = [dice.word(), dice.word()].join("-");
+    let day = format!("{:02}", 1 + dice.roll(28));
+    let values = [
+        ("{section}", section),
+        ("{number}", &number.to_string()),
+        ("{slug}", &slug),
+        ("{day}", &day),
+    ];
+    values.iter().fold(layout.to_owned(), |path, (name, value)| path.replace(name, value))
 }
