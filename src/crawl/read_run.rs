@@ -505,7 +505,7 @@ impl PastRun {
         };
         let nearest = nearest.into_sorted_vec().into_iter().map(near);
         let nearest = nearest.collect::<Result<_, StateError>>()?;
-        let matched = match engine.peek(&mut store, document).map_err(StateError::from)?.verdict {
+        let matched = match engine.peek(&mut store, document).map_err(StateError::from)?.0.verdict {
             Verdict::Duplicate(found) => Some((found, self.page(found.of)?)),
             Verdict::Unique => None,
         };

@@ -25,8 +25,8 @@ use super::{
 use crate::fingerprint::Segment;
 #[cfg(feature = "cluster")]
 use crate::{
-    cluster::{self, Address, ClaimTally, Claims, Found, Run, Server, Terms},
-    filter::{Claim, Ground, Match},
+    cluster::{self, Address, Claim, ClaimTally, Claims, Found, Run, Server, Terms},
+    filter::{Ground, Match},
 };
 use crate::{
     filter::{
@@ -437,7 +437,7 @@ impl Store for Durable {
     fn claim(
         &mut self,
         document: &Document,
-        ground: Ground<'_>,
+        ground: &Ground<'_>,
         is_looked_at: bool,
     ) -> Result<Option<Match>, StateError> {
         let Some(claims) = &mut self.claims else { return Ok(None) };
@@ -520,7 +520,7 @@ impl PastWindow {
         document: &Document,
     ) -> Result<Option<(Judgement, String)>, StateError> {
         // Nothing can be written, so there is no transaction.
-        let judgement = self.0.engine.peek(&mut self.0.store, document)?;
+        let (judgement, _) = self.0.engine.peek(&mut self.0.store, document)?;
         let matched = judgement.verdict.matched();
         let of = matched.map(|found| self.0.id_of(found.of)).transpose()?;
         Ok(of.map(|of| (judgement, of)))
