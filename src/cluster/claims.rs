@@ -6,7 +6,10 @@ use serde::Serialize;
 use tokio_postgres::{Row, types::ToSql};
 
 use super::{ClusterError, Connection, Failure, Run, Server, Session, is_missing_table};
-use crate::filter::{Claim, Key, Match, Sketch};
+use crate::{
+    filter::{Document, Ground, Key, Match, Sketch, Template},
+    fingerprint::Digest,
+};
 
 /// A document is compared with at most this many others: those that hold most of its keys.
 const MOST_COMPARED: usize = 16;
@@ -14,6 +17,51 @@ const MOST_COMPARED: usize = 16;
 const CHECK_EVERY: u32 = 256;
 /// A claim that was lost in a crash of the server is made again or harmless: the log need not be on the disk.
 const SETTINGS: &str = "-c synchronous_commit=off";
+
+/// At most this many passages of a document are keys by which others find it: those of its body text, if that is long.
+const MOST_PASSAGES: usize = 12;
+
+/// A document that is claimed: it is unique in the window where it was judged, and may be for all. It comes with what was known of its origin
+/// then: how common each of its parts was there.
+#[derive(Clone, Debug)]
+pub(crate) struct Claim<'a> {
+    document: &'a Document,
+    /// In order, none twice.
+    keys: Vec<i64>,
+    /// See [`Template::marks`].
+    marks: Vec<u8>,
+    ground: &'a Ground<'a>,
+}
+
+impl<'a> Claim<'a> {
+    pub(crate) fn of(document: &'a Document, ground: &'a Ground<'a>) -> Self {
+        let sketch = document.sketch();
+        let marks = ground.template.marks(sketch);
+        Self { document, keys: keys(sketch, ground.thin), marks, ground }
+    }
+
+    /// How it repeats a document that another one has claimed, if it does. The match has no number.
+    fn repeats(&self, other: &Sketch, marks: &[u8]) -> Option<Match> {
+        let Ground { rule, thresholds, template, .. } = *self.ground;
+        let known = Template::of_marks(&[(other, marks)]);
+        thresholds.repeats(rule, [(self.document.sketch(), template), (other, &known)])
+    }
+}
+
+/// The keys of a document: its text, and passages unless it has hardly any content.
+fn keys(sketch: &Sketch, thin: bool) -> Vec<i64> {
+    let digest = sketch.text.digest.or(sketch.body);
+    let of_digest = digest.map(|Digest(bytes)| {
+        let (first, _) = bytes.split_first_chunk().expect("a digest has 16 bytes");
+        u64::from_le_bytes(*first)
+    });
+    let passages = if thin { &[] } else { sketch.keys() };
+    let all = passages.iter().copied().take(MOST_PASSAGES).chain(of_digest);
+    let mut keys: Vec<i64> = all.map(u64::cast_signed).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys
+}
 
 /// Claims documents. What this process has claimed before it does not compare with: its own window has that.
 #[derive(Debug)]
@@ -51,7 +99,7 @@ pub(super) fn tables(generation: i32) -> String {
 /// The holders of keys of a generation, with their records.
 fn holders(generation: i32) -> String {
     format!(
-        "SELECT shared, r.id, r.url, r.sketch, r.mask FROM (
+        "SELECT shared, r.id, r.url, r.sketch, r.marks FROM (
              SELECT holder, count(*) AS shared FROM key_{generation}
              WHERE key = ANY($1) AND holder <> $2 AND session <> $3
              GROUP BY holder ORDER BY shared DESC LIMIT {MOST_COMPARED}
@@ -169,9 +217,9 @@ async fn attempt(
     );
     // Whoever has the lock is in the generation that it sees now.
     let keep = format!(
-        "INSERT INTO record_{generation} (id, session, url, keys, sketch, mask)
+        "INSERT INTO record_{generation} (id, session, url, keys, sketch, marks)
          SELECT $1::bigint, $2::int, $3::text, $4::bigint[], $5::bytea, $6::bytea FROM ready WHERE generation = {generation}
-         ON CONFLICT (id) DO UPDATE SET session = $2, url = $3, keys = $4, sketch = $5, mask = $6"
+         ON CONFLICT (id) DO UPDATE SET session = $2, url = $3, keys = $4, sketch = $5, marks = $6"
     );
     let [insert, search, keep] = [
         connection.prepare(&insert).await?,
@@ -199,7 +247,7 @@ async fn attempt(
         }
     }
     let (url, sketch) = (document.id(), document.sketch().to_bytes());
-    let parameters: [&(dyn ToSql + Sync); 6] = [&id, &session, &url, keys, &sketch, &claim.mask];
+    let parameters: [&(dyn ToSql + Sync); 6] = [&id, &session, &url, keys, &sketch, &claim.marks];
     let keep = client.execute(&keep, &parameters);
     let (kept, committed) = tokio::join!(keep, client.batch_execute("COMMIT"));
     let is_kept = kept? > 0;

@@ -7,6 +7,6 @@ CREATE TABLE record_$N (
     url text NOT NULL,
     keys bigint[] NOT NULL,
     sketch bytea NOT NULL,
-    mask bytea NOT NULL                 -- how common its parts were on its site
+    marks bytea NOT NULL                -- how common its parts were on its site
 ) WITH (toast_tuple_target = 4080);
-ALTER TABLE record_$N ALTER COLUMN sketch SET STORAGE EXTERNAL, ALTER COLUMN mask SET STORAGE EXTERNAL;
+ALTER TABLE record_$N ALTER COLUMN sketch SET STORAGE EXTERNAL, ALTER COLUMN marks SET STORAGE EXTERNAL;

@@ -41,14 +41,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::fingerprint::HashSeed;
 
-pub(crate) use claims::{ClaimTally, Claims, Found};
+pub(crate) use claims::{Claim, ClaimTally, Claims, Found};
 pub use connect::Address;
 #[cfg(feature = "crawl")]
 pub(crate) use member::{Lease, Member, member_of};
 pub use status::{drop_run, forget, status};
 
 /// The version of the tables.
-const LAYOUT: i32 = 1;
+const LAYOUT: i32 = 2;
 /// The first lock of a member: those before it are for the creation of the tables, and for the generations.
 const FIRST_LOCK: i32 = 2;
 const SCHEMA: &str = include_str!("schema.sql");

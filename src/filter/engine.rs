@@ -4,20 +4,17 @@
 
 use std::cmp::Reverse;
 
-#[cfg(feature = "state")]
-use super::verdict::Version;
 use super::{
-    claim::Ground,
     compare::{Comparison, Passage, Side, passages},
     document::{Document, Documents},
     keys::PassageIndex,
     options::Options,
     rule::Rule,
     sketch::{Content, Key, OriginKey},
-    store::{Change, Horizon, JudgeError, Known, Store},
+    store::{Change, Ground, Horizon, JudgeError, Known, Store},
     template::{TemplateChange, TemplateSample, Templates},
     thresholds::Thresholds,
-    verdict::{Facts, Judgement, Kind, Match, Step, Verdict},
+    verdict::{Facts, Judgement, Kind, Match, Step, Verdict, Version},
     window::{Representative, Window},
 };
 use crate::{
@@ -49,16 +46,8 @@ pub(crate) struct Engine<I = BlockIndex> {
     pub(super) templates: Templates,
     /// `None` if pages are not compared by their content.
     passages: Option<PassageIndex>,
-    /// The number of the next document.
-    pub(super) next: DocId,
-    /// The number of aliases so far.
-    aliases: u64,
-    /// Documents without an id have got numbers below this one.
-    pub(super) numbered: u64,
-    /// How many exact and near duplicates there were.
-    pub(super) duplicates: [u64; 2],
-    /// How many versions there were without change.
-    pub(super) unchanged: u64,
+    /// Where it stands; its clock and its oldest representative are those of the window.
+    pub(super) position: Position,
     equal_limit: usize,
     /// The digests of the current document that have reached the limit: it is not entered under them.
     at_limit: Vec<Digest>,
@@ -119,11 +108,7 @@ impl<I: Index> Engine<I> {
             rule: options.rule,
             templates: Templates::default(),
             passages: options.compares_content().then(PassageIndex::default),
-            next: DocId(1),
-            aliases: 0,
-            numbered: 0,
-            duplicates: [0, 0],
-            unchanged: 0,
+            position: Position { next: DocId(1), ..Position::default() },
             equal_limit: EQUAL_LIMIT,
             at_limit: Vec::new(),
             candidates: Vec::new(),
@@ -140,7 +125,8 @@ impl<I: Index> Engine<I> {
         if is_ours { Ok(()) } else { Err(JudgeError::Recipe) }
     }
 
-    /// Judges a document and remembers it.
+    /// Judges a document and remembers it. Also says what a unique document has to do with an earlier one of its key, if keys are indexed: a version
+    /// without change does not enter the window again.
     ///
     /// # Errors
     /// If the store fails.
@@ -148,75 +134,49 @@ impl<I: Index> Engine<I> {
         &mut self,
         store: &mut S,
         document: &Document,
-    ) -> Result<Judgement, S::Error> {
-        self.advance(store, document.at)?;
-        let decided = self.decide(store, document)?;
-        let decided = self.settle(store, document, decided, false)?;
-        let change = self.add(document, decided);
-        store.remember(document, &change)?;
-        Ok(change.judgement)
-    }
-
-    /// The same; also says what a unique document has to do with an earlier one of its key, if keys are indexed. A version without change
-    /// does not enter the window again.
-    ///
-    /// # Errors
-    /// If the store fails.
-    #[cfg(feature = "state")]
-    pub(super) fn judge_version<S: Store>(
-        &mut self,
-        store: &mut S,
-        document: &Document,
     ) -> Result<(Judgement, Option<Version>), S::Error> {
         self.advance(store, document.at)?;
         let mut decided = self.decide(store, document)?;
-        let mut version = match decided.verdict {
-            Verdict::Unique => self.version(store, document)?,
-            Verdict::Duplicate(_) => None,
-        };
-        if !matches!(version, Some(Version::Unchanged { .. })) {
+        let mut version = self.version(store, document, decided.verdict)?;
+        let change = if let Some(Version::Unchanged { .. }) = version {
+            self.position.unchanged += 1;
+            Change::of(self.numbered(decided.verdict, decided.facts))
+        } else {
             decided = self.settle(store, document, decided, false)?;
             version = version.filter(|_| decided.verdict.is_unique());
-        }
-        let change = match version {
-            Some(Version::Unchanged { .. }) => {
-                let judgement = self.numbered(decided.verdict, decided.facts);
-                self.unchanged += 1;
-                let digests = Vec::new();
-                Change { judgement, digests, alias: None, representative: None, template: None }
-            }
-            _ => self.add(document, decided),
+            self.add(document, decided)
         };
         store.remember(document, &change)?;
         Ok((change.judgement, version))
     }
 
-    /// How a document would be judged as a version. Remembers nothing.
+    /// Judges a document and remembers nothing. The number is that of the next document.
     ///
     /// # Errors
     /// If the store fails.
-    #[cfg(feature = "state")]
-    pub(super) fn peek_version<S: Store>(
+    pub(crate) fn peek<S: Store>(
         &mut self,
         store: &mut S,
         document: &Document,
     ) -> Result<(Judgement, Option<Version>), S::Error> {
-        let judgement = self.peek(store, document)?;
-        let version = match judgement.verdict {
-            Verdict::Unique => self.version(store, document)?,
-            Verdict::Duplicate(_) => None,
-        };
-        Ok((judgement, version))
+        self.at_limit.clear();
+        let decided = self.decide(store, document)?;
+        let decided = self.settle(store, document, decided, true)?;
+        let Decided { verdict, facts, nearest, .. } = decided;
+        let (id, at) = (self.position.next, self.window.clock);
+        let version = self.version(store, document, verdict)?;
+        Ok((Judgement { id, at, verdict, facts, nearest }, version))
     }
 
-    /// What a document has to do with the latest one of its key in the window.
-    #[cfg(feature = "state")]
+    /// What a unique document has to do with the latest one of its key in the window.
     fn version<S: Store>(
         &mut self,
         store: &mut S,
         document: &Document,
+        verdict: Verdict,
     ) -> Result<Option<Version>, S::Error> {
-        let Some(latest) = self.window.latest(document.key) else { return Ok(None) };
+        let latest = self.window.latest(document.key).filter(|_| verdict.is_unique());
+        let Some(latest) = latest else { return Ok(None) };
         let (of, text) = (latest.id, &document.sketch.text);
         let digests = || document.sketch.body.into_iter().chain(text.digest);
         let mut known = Vec::new();
@@ -231,22 +191,6 @@ impl<I: Index> Engine<I> {
         let distances =
             signatures.map(|(a, b)| (a.fingerprint().distance(b.fingerprint()), a.distance(&b)));
         Ok(Some(Version::Changed { of, distances }))
-    }
-
-    /// Judges a document and remembers nothing. The number is that of the next document.
-    ///
-    /// # Errors
-    /// If the store fails.
-    pub(crate) fn peek<S: Store>(
-        &mut self,
-        store: &mut S,
-        document: &Document,
-    ) -> Result<Judgement, S::Error> {
-        self.at_limit.clear();
-        let decided = self.decide(store, document)?;
-        let Decided { verdict, facts, nearest, .. } =
-            self.settle(store, document, decided, true)?;
-        Ok(Judgement { id: self.next, at: self.window.clock, verdict, facts, nearest })
     }
 
     /// Decides whether a document is a duplicate of one in the window.
@@ -295,7 +239,7 @@ impl<I: Index> Engine<I> {
         let template = self.templates.get(document.sketch.origin);
         let (rule, thresholds, thin) = (&self.rule, &self.thresholds, decided.facts.thin);
         let ground = Ground { rule, thresholds, template, thin };
-        Ok(match store.claim(document, ground, is_looked_at)? {
+        Ok(match store.claim(document, &ground, is_looked_at)? {
             // It becomes no alias: its match is not in this window.
             Some(found) => {
                 let verdict = Verdict::Duplicate(found);
@@ -369,8 +313,8 @@ impl<I: Index> Engine<I> {
     /// What has left the window by now.
     pub(crate) fn horizon(&self) -> Horizon {
         Horizon {
-            representative: self.window.horizon(self.next),
-            alias: self.aliases.saturating_sub(self.window.capacity()),
+            representative: self.window.horizon(self.position.next),
+            alias: self.position.aliases.saturating_sub(self.window.capacity()),
         }
     }
 
@@ -409,24 +353,14 @@ impl<I: Index> Engine<I> {
 
     /// Continues from where an earlier engine stood.
     pub(crate) fn resume(&mut self, position: Position) {
-        self.next = position.next;
-        self.aliases = position.aliases;
-        (self.numbered, self.duplicates) = (position.numbered, position.duplicates);
-        self.unchanged = position.unchanged;
+        self.position = position;
         self.window.advance(position.clock);
     }
 
     /// Where the engine stands.
     pub(crate) fn position(&self) -> Position {
-        Position {
-            next: self.next,
-            aliases: self.aliases,
-            clock: self.window.clock,
-            oldest: self.window.horizon(self.next),
-            numbered: self.numbered,
-            duplicates: self.duplicates,
-            unchanged: self.unchanged,
-        }
+        let oldest = self.window.horizon(self.position.next);
+        Position { clock: self.window.clock, oldest, ..self.position }
     }
 
     /// Moves the clock to a document, and expires what has left the window by then.
@@ -521,19 +455,13 @@ impl<I: Index> Engine<I> {
             }
             let found = self.compare(store, (side, document.sketch.origin), &other)?;
             let Some(found) = found.filter(|it| it.shared >= self.rule.shared) else { continue };
-            #[expect(clippy::cast_possible_truncation, reason = "it is from 0 to 1")]
-            let similarity = found.similarity as f32;
-            if !found.repeats(&self.rule) {
-                if nearest.is_none_or(|(_, most)| most < similarity) {
-                    nearest = Some((id, similarity));
-                }
-                continue;
-            }
             let signatures = [other.signature.unwrap_or_default(), document.sketch.text.signature];
-            let found = Match { similarity, ..Match::near(id, signatures) };
+            let near = Match::of_pages(id, signatures, &found);
             let order = |it: &Match| (it.similarity, Reverse(it.of));
-            if best.is_none_or(|best| order(&found) > order(&best)) {
-                best = Some(found);
+            if found.repeats(&self.rule) {
+                best = best.filter(|best| order(best) >= order(&near)).or(Some(near));
+            } else if nearest.is_none_or(|(_, most)| most < near.similarity) {
+                nearest = Some((id, near.similarity));
             }
         }
         Ok((best, nearest))
@@ -547,7 +475,7 @@ impl<I: Index> Engine<I> {
             self.candidates.iter().map(|it| (it.id, fingerprint)).collect();
         if let Some(passages) = &self.passages {
             let is_known = |id| self.window.still_has(id);
-            passages.find(&document.searched, self.next, is_known, &mut held);
+            passages.find(&document.searched, self.position.next, is_known, &mut held);
         }
         held.sort_unstable();
         let mut pages: Vec<_> = held
@@ -625,7 +553,7 @@ impl<I: Index> Engine<I> {
         facts: Facts,
         mut digests: Vec<Digest>,
     ) -> Change {
-        let id = self.next;
+        let id = self.position.next;
         digests.retain(|digest| !self.at_limit.contains(digest));
         // A fingerprint that the index refuses is not compared later either, so that a restored window is the same.
         let signature = self
@@ -645,9 +573,8 @@ impl<I: Index> Engine<I> {
             self.enter_page(id, &document.sketch.keys, self.window.pages);
         }
         let template = self.learn(document);
-        let judgement = self.numbered(Verdict::Unique, facts);
-        let representative = Some(representative);
-        Change { judgement, digests, alias: None, representative, template }
+        let change = Change::of(self.numbered(Verdict::Unique, facts));
+        Change { digests, representative: Some(representative), template, ..change }
     }
 
     /// Counts a duplicate. With digests that were not known yet it becomes an alias.
@@ -657,26 +584,25 @@ impl<I: Index> Engine<I> {
         facts: Facts,
         digests: Vec<Digest>,
     ) -> Change {
-        let alias = (!digests.is_empty()).then_some(self.aliases);
-        self.aliases += u64::from(alias.is_some());
-        let judgement = self.numbered(verdict, facts);
-        Change { judgement, digests, alias, representative: None, template: None }
+        let alias = (!digests.is_empty()).then_some(self.position.aliases);
+        self.position.aliases += u64::from(alias.is_some());
+        Change { digests, alias, ..Change::of(self.numbered(verdict, facts)) }
     }
 
     /// Learns from a unique page, before it gets its number. Copies teach nothing.
     fn learn(&mut self, document: &Document) -> Option<TemplateChange> {
         let (origin, content) = document.sketch.origin.zip(self.content_of(document))?;
-        let sample = self.templates.sample(self.next, document.key, origin, content)?;
+        let sample = self.templates.sample(self.position.next, document.key, origin, content)?;
         let outdated = self.templates.learn(sample.clone());
         Some(TemplateChange { sample, outdated })
     }
 
     /// Gives the document its number.
     fn numbered(&mut self, verdict: Verdict, facts: Facts) -> Judgement {
-        let id = self.next;
-        self.next = DocId(id.0 + 1);
+        let id = self.position.next;
+        self.position.next = DocId(id.0 + 1);
         if let Some(found) = verdict.matched() {
-            self.duplicates[usize::from(found.kind == Kind::Near)] += 1;
+            self.position.duplicates[usize::from(found.kind == Kind::Near)] += 1;
         }
         Judgement { id, at: self.window.clock, verdict, facts, nearest: None }
     }

@@ -29,14 +29,12 @@
 //! | `reader.rs` | reads the outline of a page |
 //! | `sketch.rs` | what is kept of a document, and what a page shows |
 //! | `keys.rs` | finds earlier pages that share a passage |
-//! | `claim.rs` | compares with the documents of others that share the window |
 //! | `compare.rs` | what two pages have in common and apart: the measure |
 //! | `rule.rs` | the numbers of the measure |
 //! | `template.rs` | how common the parts of a page are on its origin |
 //! | `thresholds.rs` | which texts count as near |
 //! | `engine.rs` | the judgement, step by step |
 
-mod claim;
 mod compare;
 mod document;
 mod engine;
@@ -69,10 +67,6 @@ use crate::{
     page::DocId,
 };
 
-#[cfg(feature = "cluster")]
-pub(crate) use claim::Claim;
-#[doc(hidden)]
-pub use claim::Ground;
 pub use compare::{Comparison, compare};
 pub(crate) use compare::{Part, Passage};
 pub use document::{Document, Documents};
@@ -87,7 +81,7 @@ pub use rule::{Rule, Similarity, SimilarityError};
 pub(crate) use sketch::{Content, OriginKey};
 pub use sketch::{Key, Sketch};
 #[doc(hidden)]
-pub use store::Change;
+pub use store::{Change, Ground};
 pub(crate) use store::{Horizon, Known};
 pub use store::{JudgeError, Memory, Store};
 pub use template::Template;
@@ -147,14 +141,15 @@ impl Filter {
 }
 
 impl<S: Store> Filter<S> {
-    /// Judges a document and remembers it. A durable filter does so as part of the open transaction, and begins one if there is none.
+    /// Judges a document and remembers it, unless [keys are indexed](Self::judge_version) and it is a version without change. A durable filter does so
+    /// as part of the open transaction, and begins one if there is none.
     ///
     /// # Errors
     /// If the document was made for a filter with another recipe: nothing has changed then. If the store cannot be read or written, or an
     /// earlier call failed; memory has no such errors.
     pub fn judge(&mut self, document: &Document) -> Result<Judgement, S::Error> {
         self.engine.check(document)?;
-        self.store.attempt(|store| self.engine.judge(store, document))
+        self.store.attempt(|store| Ok(self.engine.judge(store, document)?.0))
     }
 
     /// The same as [`judge`](Self::judge); also says what a unique document has to do with an earlier version of it in the window, if
@@ -180,7 +175,7 @@ impl<S: Store> Filter<S> {
         document: &Document,
     ) -> Result<(Judgement, Option<Version>), S::Error> {
         self.engine.check(document)?;
-        self.store.attempt(|store| self.engine.judge_version(store, document))
+        self.store.attempt(|store| self.engine.judge(store, document))
     }
 
     /// Judges a document and remembers nothing.
@@ -189,7 +184,7 @@ impl<S: Store> Filter<S> {
     /// As [`judge`](Self::judge).
     pub fn peek(&mut self, document: &Document) -> Result<Judgement, S::Error> {
         self.engine.check(document)?;
-        self.store.consult(|store| self.engine.peek(store, document))
+        self.store.consult(|store| Ok(self.engine.peek(store, document)?.0))
     }
 
     /// The same as [`judge_version`](Self::judge_version), but remembers nothing.
@@ -202,7 +197,7 @@ impl<S: Store> Filter<S> {
         document: &Document,
     ) -> Result<(Judgement, Option<Version>), S::Error> {
         self.engine.check(document)?;
-        self.store.consult(|store| self.engine.peek_version(store, document))
+        self.store.consult(|store| self.engine.peek(store, document))
     }
 
     /// Remembers that a document repeats one that is not in the window, and nothing else of it.
@@ -268,7 +263,7 @@ impl<S> Filter<S> {
     /// How many documents it has judged since its window was begun.
     #[must_use]
     pub fn judged(&self) -> u64 {
-        self.engine.next.0 - 1
+        self.engine.position.next.0 - 1
     }
 
     /// Finds documents of the window by their keys from now on: [`find`](Self::find) and [`judge_version`](Self::judge_version). Takes some 27
@@ -289,24 +284,25 @@ impl<S> Filter<S> {
     /// How many of the documents that it has judged were exact and near duplicates.
     #[must_use]
     pub fn duplicates(&self) -> [u64; 2] {
-        self.engine.duplicates
+        self.engine.position.duplicates
     }
 
     /// How many of them were versions without change.
     #[must_use]
     pub fn unchanged(&self) -> u64 {
-        self.engine.unchanged
+        self.engine.position.unchanged
     }
 
     /// How many numbers were given to documents without an id, or reserved for such: the next one is free.
     #[must_use]
     pub fn numbered(&self) -> u64 {
-        self.engine.numbered.max(self.judged())
+        self.engine.position.numbered.max(self.judged())
     }
 
     /// Reserves the numbers below this one: they will not be given to documents without an id again. Durable with what is judged next.
     pub fn reserve_numbers(&mut self, below: u64) {
-        self.engine.numbered = self.engine.numbered.max(below);
+        let numbered = &mut self.engine.position.numbered;
+        *numbered = below.max(*numbered);
     }
 
     /// The unique documents of the window that have this key, oldest first: versions of one document. Looks at the whole window.

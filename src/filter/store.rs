@@ -3,11 +3,12 @@
 use std::iter;
 
 use super::{
-    claim::Ground,
     document::Document,
+    rule::Rule,
     sketch::{Content, Key},
-    template::TemplateChange,
-    verdict::{Facts, Judgement, Kind, Match, Step, Verdict},
+    template::{Template, TemplateChange},
+    thresholds::Thresholds,
+    verdict::{Facts, Judgement, Match, Step, Verdict},
     window::{IncrementalMap, IncrementalQueue, Representative},
 };
 use crate::{fingerprint::Digest, page::DocId};
@@ -26,6 +27,12 @@ pub struct Change {
 }
 
 impl Change {
+    /// Of a judgement that adds nothing.
+    pub(super) fn of(judgement: Judgement) -> Self {
+        let digests = Vec::new();
+        Self { judgement, digests, alias: None, representative: None, template: None }
+    }
+
     /// What a store finds by the digests.
     pub(crate) fn known(&self, document: &Document) -> Known {
         let Judgement { id, verdict, facts, .. } = self.judgement;
@@ -63,15 +70,8 @@ impl Known {
 
     /// The match of a document that has this one's digest.
     pub(super) fn matched_at(&self, step: Step) -> Match {
-        let equal = Match {
-            of: self.id,
-            kind: Kind::Exact,
-            step,
-            distance: 0,
-            signature_distance: 0,
-            similarity: 1.0,
-        };
-        self.verdict.matched().map_or(equal, |&of_alias| Match { step, ..of_alias })
+        let of_alias = self.verdict.matched().map(|&of_alias| Match { step, ..of_alias });
+        of_alias.unwrap_or_else(|| Match::exact(self.id, step))
     }
 }
 
@@ -82,6 +82,16 @@ pub struct Horizon {
     pub(crate) representative: DocId,
     /// The oldest alias that may still be matched.
     pub(crate) alias: u64,
+}
+
+/// By what a document is compared with those of others that share the window.
+#[derive(Clone, Copy, Debug)]
+pub struct Ground<'a> {
+    pub(crate) rule: &'a Rule,
+    pub(crate) thresholds: &'a Thresholds,
+    /// That of its origin.
+    pub(crate) template: &'a Template,
+    pub(crate) thin: bool,
 }
 
 /// Where a [`Filter`](super::Filter) keeps the documents that later ones may repeat: [`Memory`], or a file. The filter decides what is
@@ -123,7 +133,7 @@ pub trait Store: Sized {
     fn claim(
         &mut self,
         _: &Document,
-        _: Ground<'_>,
+        _: &Ground<'_>,
         _is_looked_at: bool,
     ) -> Result<Option<Match>, Self::Error> {
         Ok(None)

@@ -86,40 +86,16 @@ impl Template {
         }
     }
 
-    /// How many pages are counted, and how many of them have each feature of a page, in the order of its features.
-    pub(super) fn mask(&self, content: &Content) -> Vec<u8> {
-        let pages = u8::try_from(self.samples.len()).unwrap_or(u8::MAX);
-        let features = content.features(content.block_features());
-        let count = |feature| self.counts.get(feature).copied().unwrap_or_default();
-        std::iter::once(pages).chain(features.iter().map(count)).collect()
-    }
-
-    /// What a mask says of the origin of this page.
-    pub(super) fn of_mask(content: &Content, mask: &[u8]) -> Self {
-        let Some((&pages, counts)) = mask.split_first() else { return Self::default() };
-        let features = content.features(content.block_features());
-        let none = TemplateSample::unnamed(Vec::new());
-        let counts = features.into_iter().zip(counts.iter().map(|count| (*count).min(pages)));
-        Self { samples: vec![none; pages.into()].into(), counts: counts.collect() }
-    }
-
-    /// What it says of a page, to be kept with it: how many pages are counted, which of them have the features of this one, and for each feature
-    /// which have it, as bits. Nothing for a text.
+    /// What it says of a page, to be kept with it: how many pages are counted, how many of them have all features of this one and no others, and how many
+    /// have each of its features. Nothing for a text.
     #[must_use]
     pub fn marks(&self, sketch: &Sketch) -> Vec<u8> {
         let Some(content) = &sketch.content else { return Vec::new() };
         let features = content.features(content.block_features());
-        let bits = |is_marked: &dyn Fn(&TemplateSample) -> bool| -> [u8; 4] {
-            let samples = self.samples.iter().enumerate();
-            let bits = samples.map(|(number, sample)| u32::from(is_marked(sample)) << number);
-            bits.sum::<u32>().to_le_bytes()
-        };
-        let mut marks = vec![u8::try_from(self.samples.len()).unwrap_or(u8::MAX)];
-        marks.extend(bits(&|sample| sample.features == features));
-        for feature in &features {
-            marks.extend(bits(&|sample| sample.features.binary_search(feature).is_ok()));
-        }
-        marks
+        let equal = self.samples.iter().filter(|sample| sample.features == features).count();
+        let counted = [self.samples.len(), equal].map(|it| u8::try_from(it).unwrap_or(u8::MAX));
+        let count = |feature| self.counts.get(feature).copied().unwrap_or_default();
+        counted.into_iter().chain(features.iter().map(count)).collect()
     }
 
     /// The template of one origin as far as the [marks](Self::marks) of these pages of it say: it compares them as the whole one does.
@@ -139,33 +115,20 @@ impl Template {
     /// ```
     #[must_use]
     pub fn of_marks(pages: &[(&Sketch, &[u8])]) -> Self {
-        let (mut samples, mut equal, mut all) = (Vec::<Vec<Feature>>::new(), 0, Vec::new());
+        let (mut template, mut most) = (Self::default(), 0);
         for (sketch, marks) in pages {
-            let (bits, _) = marks.get(1..).unwrap_or_default().as_chunks();
-            let Some((content, (its_equal, bits))) =
-                sketch.content.as_ref().zip(bits.split_first())
-            else {
+            let (Some(content), [pages, equal, counts @ ..]) = (&sketch.content, *marks) else {
                 continue;
             };
-            samples.resize(samples.len().max(usize::from(marks[0]).min(PAGES)), Vec::new());
-            equal |= u32::from_le_bytes(*its_equal);
-            let features = content.features(content.block_features());
-            for (feature, bits) in features.iter().zip(bits) {
-                let bits = u32::from_le_bytes(*bits);
-                let having = samples.iter_mut().enumerate().filter(|(it, _)| bits >> it & 1 > 0);
-                having.for_each(|(_, sample)| sample.push(*feature));
+            let sample = TemplateSample::unnamed(content.features(content.block_features()));
+            most = most.max(usize::from(*pages));
+            template.counts.extend(sample.features.iter().copied().zip(counts.iter().copied()));
+            if template.samples.iter().all(|other| other.features != sample.features) {
+                template.samples.extend(std::iter::repeat_n(sample, usize::from(*equal)));
             }
-            all.extend(features);
         }
-        // A page that has more features than one of these is another page.
-        let more = (0..=Feature::MAX).find(|feature| !all.contains(feature)).unwrap_or_default();
-        let mut template = Self::default();
-        for (number, mut features) in samples.into_iter().enumerate() {
-            features.extend((equal >> number & 1 == 0).then_some(more));
-            features.sort_unstable();
-            features.dedup();
-            template.add(TemplateSample::unnamed(features));
-        }
+        // Of the others only the counts matter.
+        template.samples.resize(most, TemplateSample::unnamed(Vec::new()));
         template
     }
 
@@ -196,7 +159,7 @@ impl Frequencies<'_> {
         let count = self.template.counts.get(&feature).map_or(0, |count| usize::from(*count));
         let pages = self.template.samples.len() - self.without.len();
         let number = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
-        let share = number(count - mine) / (number(pages) + rule.site);
+        let share = number(count.saturating_sub(mine)) / (number(pages) + rule.site);
         (1.0 - share).powi(rule.fade)
     }
 }

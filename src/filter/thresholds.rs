@@ -1,11 +1,17 @@
 //! Which candidates are accepted as near duplicates by their signatures: those of texts. Pages are compared by `compare.rs` instead.
 
 use super::{
+    compare::{Comparison, compare, is_thin},
     options::{BALANCED, Mode, Options},
-    rule::Similarity,
-    verdict::Step,
+    rule::{Rule, Similarity},
+    sketch::Sketch,
+    template::Template,
+    verdict::{Match, Step},
 };
-use crate::fingerprint::{Signature, Sketch};
+use crate::{
+    fingerprint::{Signature, Sketch as TextSketch},
+    page::DocId,
+};
 
 /// What two texts must have in common to count as near duplicates: the rule of a [`Mode`] with the options that belong to it. Two HTML pages
 /// are compared by their content instead ([`Rule`](super::Rule)), in mode `balanced` and unless [`Options::article`] is off.
@@ -87,25 +93,64 @@ impl Thresholds {
 
     /// The signature of a text that is long enough to be compared by it; others are compared exactly.
     #[must_use]
-    pub fn comparable(&self, sketch: &Sketch) -> Option<Signature> {
+    pub fn comparable(&self, sketch: &TextSketch) -> Option<Signature> {
         (sketch.features >= self.min_features).then_some(sketch.signature)
     }
 
     /// Whether a text nearly repeats an earlier one with this signature, given that their fingerprints lie within the radius.
     #[must_use]
-    pub fn confirms(&self, earlier: &Signature, sketch: &Sketch) -> bool {
+    pub fn confirms(&self, earlier: &Signature, sketch: &TextSketch) -> bool {
         earlier.distance(&sketch.signature) <= self.signature_radius(sketch.features)
     }
 
     /// The step at which a text is found to repeat an earlier one; `None` if it does not.
     #[must_use]
-    pub fn judge(&self, earlier: &Sketch, sketch: &Sketch) -> Option<Step> {
+    pub fn judge(&self, earlier: &TextSketch, sketch: &TextSketch) -> Option<Step> {
         if earlier.digest.is_some() && earlier.digest == sketch.digest {
             return Some(Step::Text);
         }
         let (a, b) = (self.comparable(earlier)?, self.comparable(sketch)?);
         let candidate = a.fingerprint().distance(b.fingerprint()) <= self.radius;
         (candidate && self.confirms(&a, sketch)).then_some(Step::Near)
+    }
+
+    /// How a document repeats another one, if it does: by the steps of the filter, apart from its window. Each comes with the template of its origin,
+    /// the later one first. The match has no number.
+    ///
+    /// ```
+    /// use pagesieve::{Filter, filter::{Options, Rule, Step, Template, Thresholds}};
+    ///
+    /// let options = Options::default();
+    /// let documents = Filter::new(&options)?.documents();
+    /// let [a, b] = ["The tide is high.", "the TIDE is high!"].map(|text| documents.text("", text));
+    /// let template = Template::default();
+    /// let sides = [(b.sketch(), &template), (a.sketch(), &template)];
+    /// let found = Thresholds::new(&options).repeats(&Rule::default(), sides);
+    /// assert_eq!(found.map(|found| found.step), Some(Step::Text));
+    /// # Ok::<(), pagesieve::OptionsError>(())
+    /// ```
+    #[must_use]
+    pub fn repeats(&self, rule: &Rule, sides: [(&Sketch, &Template); 2]) -> Option<Match> {
+        let [(later, template), (earlier, _)] = sides;
+        if later.body.is_some() && later.body == earlier.body {
+            return Some(Match::exact(DocId(0), Step::Body));
+        }
+        let are_pages = later.is_page() && earlier.is_page();
+        let found = are_pages.then(|| compare(rule, sides[0], sides[1]));
+        let step = self.judge(&earlier.text, &later.text);
+        // Extraction may have missed the content of both pages.
+        let is_same = |it: Comparison| !it.is_one_origin || it.similarity >= rule.similarity;
+        if step == Some(Step::Text) && found.is_none_or(is_same) {
+            return Some(Match::exact(DocId(0), Step::Text));
+        }
+        let signatures = [earlier.text.signature, later.text.signature];
+        let near = match found {
+            Some(found) => {
+                found.repeats(rule).then(|| Match::of_pages(DocId(0), signatures, &found))
+            }
+            None => step.map(|_| Match::near(DocId(0), signatures)),
+        };
+        near.filter(|_| !is_thin(rule, later, template))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::compare::Comparison;
 use crate::{
     fingerprint::{Fingerprint, Signature, similarity},
     page::{DocId, Lang, Timestamp},
@@ -38,6 +39,18 @@ pub struct Match {
 }
 
 impl Match {
+    /// Of an equal body or text.
+    pub(super) fn exact(of: DocId, step: Step) -> Self {
+        let kind = Kind::Exact;
+        Self { of, kind, step, distance: 0, signature_distance: 0, similarity: 1.0 }
+    }
+
+    /// A near match of two pages that are compared so.
+    #[expect(clippy::cast_possible_truncation, reason = "it is from 0 to 1")]
+    pub(super) fn of_pages(of: DocId, signatures: [Signature; 2], found: &Comparison) -> Self {
+        Self { similarity: found.similarity as f32, ..Self::near(of, signatures) }
+    }
+
     /// A near match, with the similarity that the signatures estimate.
     pub(super) fn near(of: DocId, [one, other]: [Signature; 2]) -> Self {
         let signature_distance = one.distance(&other);
@@ -110,7 +123,6 @@ pub struct Judgement {
 }
 
 /// What a unique document has to do with an earlier one of the same key in the window.
-#[cfg(feature = "state")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Version {

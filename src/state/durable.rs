@@ -28,8 +28,8 @@ use super::{
 use crate::fingerprint::Segment;
 #[cfg(feature = "cluster")]
 use crate::{
-    cluster::{self, Address, ClaimTally, Claims, Found, Run, Server, Terms},
-    filter::{Claim, Ground, Match},
+    cluster::{self, Address, Claim, ClaimTally, Claims, Found, Run, Server, Terms},
+    filter::{Ground, Match},
 };
 use crate::{
     filter::{
@@ -464,7 +464,7 @@ impl Store for Durable {
     fn claim(
         &mut self,
         document: &Document,
-        ground: Ground<'_>,
+        ground: &Ground<'_>,
         is_looked_at: bool,
     ) -> Result<Option<Match>, StateError> {
         let Some(claims) = &mut self.claims else { return Ok(None) };
