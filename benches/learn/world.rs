@@ -34,8 +34,10 @@ pub(crate) struct World {
     pub(crate) pages: usize,
     has_subdomains: bool,
     /// What a host answers to a path with its query.
-    answer: Box<dyn Fn(&str, &str) -> Answer>,
+    answer: Box<Answering>,
 }
+
+type Answering = dyn Fn(&str, &str) -> Answer;
 
 impl World {
     pub(crate) fn new(
@@ -70,7 +72,7 @@ impl<'a> Live<'a> {
         let filter = Filter::new(&options)?;
         let (documents, extractor) = (filter.documents(), Extractor::default());
         let (options, texts) = (UrlOptions::default(), HashMap::new());
-        Ok(Self { world, documents, filter, extractor, options, texts })
+        Ok(Self { world, filter, documents, extractor, options, texts })
     }
 
     /// The normal form of a URL, if it may be requested.

@@ -480,9 +480,9 @@ impl RunWindow {
             Ok(NearPage { page: self.0.document(id)?, distance, signature_distance })
         };
         let nearest = documents.into_iter().map(near).collect::<Result<_, StateError>>()?;
-        let matched = judgement.verdict.matched();
-        let matched = matched.map(|found| Ok((*found, self.0.document(found.of)?)));
-        Ok(Lookup { nearest, compared, matched: matched.transpose().map_err(|it: StateError| it)? })
+        let page = |found: &Match| Ok::<_, StateError>((*found, self.0.document(found.of)?));
+        let matched = judgement.verdict.matched().map(page).transpose()?;
+        Ok(Lookup { nearest, compared, matched })
     }
 }
 

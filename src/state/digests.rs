@@ -70,9 +70,9 @@ fn low(document: DocId) -> u32 {
 }
 
 /// The part of the table, and the tag.
-fn split(Digest([a, b, c, d, e, f, g, h, ..]): Digest) -> (usize, u32) {
-    let part = u32::from_le_bytes([a, b, c, d]) % PARTS;
-    (part as usize, u32::from_le_bytes([e, f, g, h]) & !ALIAS)
+fn split(Digest(bytes): Digest) -> (usize, u32) {
+    let word = |place: usize| u32::from_le_bytes(bytes.as_chunks::<4>().0[place]);
+    ((word(0) % PARTS) as usize, word(1) & !ALIAS)
 }
 
 fn spread(tag: u32) -> u64 {

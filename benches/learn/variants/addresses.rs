@@ -45,7 +45,6 @@ const STYLES: [Style; 10] = [
 ];
 
 /// The URLs of a part of a site, and what they show.
-#[derive(Debug)]
 pub(crate) struct Addresses<T> {
     style: Style,
     base: String,

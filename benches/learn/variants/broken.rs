@@ -100,7 +100,7 @@ pub(crate) fn redirects(host: &str, dice: &mut Dice) -> World {
     let clicks = Clicks {
         plot: Plot::usual(host, dice).everywhere(),
         endless: *dice.pick(&endless),
-        go: *dice.pick(&["/go", "/out.php", "/jump.asp", "/link", "/plus/download.php"]),
+        go: ["/go", "/out.php", "/jump.asp", "/link", "/plus/download.php"][dice.roll(5)],
         to,
         count,
         is_coded: dice.one_in(2),

@@ -167,7 +167,7 @@ pub(crate) fn archive(host: &str, dice: &mut Dice) -> World {
     World::new(host, pages + days.len(), move |host, target| {
         let to = |span| named(dates.link(span).0, "Archive");
         let entry = to(if has_months { Span::Month(TODAY / 28) } else { Span::Day(TODAY) });
-        let dated = || match dates.addresses.read(target) {
+        let shown = || match dates.addresses.read(target) {
             Some(Span::Day(day)) => {
                 let number = days.iter().position(|it| *it == day).expect("it has a link");
                 let near = [day - every, day + every].into_iter().filter(|it| days.contains(it));
@@ -187,6 +187,6 @@ pub(crate) fn archive(host: &str, dice: &mut Dice) -> World {
             }
             _ => Answer::Missing,
         };
-        plot.beside(target, |_| vec![entry], dated)
+        plot.beside(target, |_| vec![entry], shown)
     })
 }

@@ -68,7 +68,7 @@ impl Facets {
     }
 
     /// Whether a page has all of these values; of one facet, one is enough.
-    fn has(&self, page: usize, chosen: &[Value]) -> bool {
+    fn has(page: usize, chosen: &[Value]) -> bool {
         chosen.iter().all(|(facet, _)| {
             let own = Dice::of(&format!("{page} {facet}")).roll(6);
             chosen.contains(&(*facet, own))
@@ -95,7 +95,7 @@ pub(crate) fn facets(host: &str, dice: &mut Dice) -> World {
         let list = || {
             let Some(chosen) = facets.addresses.read(target) else { return Answer::Missing };
             let hidden = if chosen.is_empty() { 0..0 } else { site.hidden() };
-            let found = hidden.chain(site.articles()).filter(|page| facets.has(*page, &chosen));
+            let found = hidden.chain(site.articles()).filter(|page| Facets::has(*page, &chosen));
             let found: Vec<usize> = found.take(shown).collect();
             let body = if found.is_empty() {
                 "<p>Nothing was found.</p>".to_owned()
@@ -125,7 +125,7 @@ pub(crate) fn catalogue(host: &str, dice: &mut Dice) -> World {
         let site = &plot.site;
         let list = || {
             let Some(chosen) = facets.addresses.read(target) else { return Answer::Missing };
-            let all = site.hidden().filter(|page| facets.has(*page, &chosen));
+            let all = site.hidden().filter(|page| Facets::has(*page, &chosen));
             let is_narrow = chosen.len() == 2;
             let found: Vec<usize> = all.take(if is_narrow { usize::MAX } else { most }).collect();
             let body = if has_teasers {

@@ -120,7 +120,7 @@ pub(crate) fn long_list(host: &str, dice: &mut Dice) -> World {
     let count = plot.site.pages();
     let end = i64::try_from(last).unwrap_or_default();
     World::new(host, count + last, move |host, target| {
-        let list = || {
+        let posts = || {
             let Some(page) = pages.addresses.read(target) else { return Answer::Missing };
             let entry = |entry| {
                 let (key, prose) = (format!("{host} {page} {entry}"), &plot.site.prose);
@@ -133,6 +133,6 @@ pub(crate) fn long_list(host: &str, dice: &mut Dice) -> World {
             let number = count + usize::try_from(page - 1).unwrap_or_default();
             Answer::Honest(number, plot.site.other("Guest book", &(text + &links(&onward))))
         };
-        plot.beside(target, |_| vec![pages.link(1)], list)
+        plot.beside(target, |_| vec![pages.link(1)], posts)
     })
 }

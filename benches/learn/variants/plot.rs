@@ -31,7 +31,6 @@ pub(crate) const NOISE: [Says; 5] =
     [Says::Sentences, Says::Numbers, Says::Stamp, Says::Teasers, Says::NearCopy];
 
 /// What is common to the kinds.
-#[derive(Debug)]
 pub(crate) struct Plot {
     pub(crate) site: Site,
     from: From,
@@ -144,7 +143,7 @@ impl Plot {
                 // Three of twelve figures are new on each page.
                 let row = |row: usize| {
                     let name = prose.title(&format!("row {row}"));
-                    let value = if row % 4 == 0 { dice.roll(9_000) } else { row * 71 };
+                    let value = if row.is_multiple_of(4) { dice.roll(9_000) } else { row * 71 };
                     format!("<tr><td>{name}</td><td>{value}</td></tr>")
                 };
                 format!("<table>{}</table>", (0..12).map(row).collect::<String>())
