@@ -4,8 +4,6 @@
 
 use std::cmp::Reverse;
 
-#[cfg(feature = "state")]
-use super::verdict::Version;
 use super::{
     claim::Ground,
     compare::{Comparison, Passage, Side, passages},
@@ -17,7 +15,7 @@ use super::{
     store::{Change, Horizon, JudgeError, Known, Store},
     template::{TemplateChange, TemplateSample, Templates},
     thresholds::Thresholds,
-    verdict::{Facts, Judgement, Kind, Match, Step, Verdict},
+    verdict::{Facts, Judgement, Kind, Match, Previous, Step, Verdict},
     window::{Representative, Window},
 };
 use crate::{
@@ -140,7 +138,7 @@ impl<I: Index> Engine<I> {
         if is_ours { Ok(()) } else { Err(JudgeError::Recipe) }
     }
 
-    /// Judges a document and remembers it.
+    /// Judges a document and remembers it. A version without change does not enter the window again.
     ///
     /// # Errors
     /// If the store fails.
@@ -150,87 +148,62 @@ impl<I: Index> Engine<I> {
         document: &Document,
     ) -> Result<Judgement, S::Error> {
         self.advance(store, document.at)?;
-        let decided = self.decide(store, document)?;
-        let decided = self.settle(store, document, decided, false)?;
-        let change = self.add(document, decided);
+        let (decided, previous) = self.decide_and_settle(store, document, false)?;
+        let mut change = if previous.is_some_and(|it| it.is_unchanged) {
+            self.unchanged += 1;
+            Change::nothing(self.numbered(decided.verdict, decided.facts))
+        } else {
+            self.add(document, decided)
+        };
+        change.judgement.previous = previous;
         store.remember(document, &change)?;
         Ok(change.judgement)
     }
 
-    /// The same; also says what a unique document has to do with an earlier one of its key, if keys are indexed. A version without change
-    /// does not enter the window again.
-    ///
-    /// # Errors
-    /// If the store fails.
-    #[cfg(feature = "state")]
-    pub(super) fn judge_version<S: Store>(
+    /// Decides on a document for all that share the window; also finds the earlier version of a unique one. `is_looked_at`: nothing is claimed.
+    fn decide_and_settle<S: Store>(
         &mut self,
         store: &mut S,
         document: &Document,
-    ) -> Result<(Judgement, Option<Version>), S::Error> {
-        self.advance(store, document.at)?;
-        let mut decided = self.decide(store, document)?;
-        let mut version = match decided.verdict {
-            Verdict::Unique => self.version(store, document)?,
-            Verdict::Duplicate(_) => None,
-        };
-        if !matches!(version, Some(Version::Unchanged { .. })) {
-            decided = self.settle(store, document, decided, false)?;
-            version = version.filter(|_| decided.verdict.is_unique());
+        is_looked_at: bool,
+    ) -> Result<(Decided, Option<Previous>), S::Error> {
+        let decided = self.decide(store, document)?;
+        if !decided.verdict.is_unique() {
+            return Ok((decided, None));
         }
-        let change = match version {
-            Some(Version::Unchanged { .. }) => {
-                let judgement = self.numbered(decided.verdict, decided.facts);
-                self.unchanged += 1;
-                let digests = Vec::new();
-                Change { judgement, digests, alias: None, representative: None, template: None }
-            }
-            _ => self.add(document, decided),
-        };
-        store.remember(document, &change)?;
-        Ok((change.judgement, version))
+        let previous = self.previous(store, document)?;
+        if previous.is_some_and(|it| it.is_unchanged) {
+            return Ok((decided, previous));
+        }
+        let decided = self.settle(store, document, decided, is_looked_at)?;
+        let previous = previous.filter(|_| decided.verdict.is_unique());
+        Ok((decided, previous))
     }
 
-    /// How a document would be judged as a version. Remembers nothing.
-    ///
-    /// # Errors
-    /// If the store fails.
-    #[cfg(feature = "state")]
-    pub(super) fn peek_version<S: Store>(
+    /// An earlier version of a document in the window, if keys are indexed: the latest one with the same text or bytes, or else the latest.
+    fn previous<S: Store>(
         &mut self,
         store: &mut S,
         document: &Document,
-    ) -> Result<(Judgement, Option<Version>), S::Error> {
-        let judgement = self.peek(store, document)?;
-        let version = match judgement.verdict {
-            Verdict::Unique => self.version(store, document)?,
-            Verdict::Duplicate(_) => None,
-        };
-        Ok((judgement, version))
-    }
-
-    /// What a document has to do with the latest one of its key in the window.
-    #[cfg(feature = "state")]
-    fn version<S: Store>(
-        &mut self,
-        store: &mut S,
-        document: &Document,
-    ) -> Result<Option<Version>, S::Error> {
+    ) -> Result<Option<Previous>, S::Error> {
         let Some(latest) = self.window.latest(document.key) else { return Ok(None) };
-        let (of, text) = (latest.id, &document.sketch.text);
+        let text = &document.sketch.text;
         let digests = || document.sketch.body.into_iter().chain(text.digest);
         let mut known = Vec::new();
         for digest in digests() {
             store.known_by(digest, &mut known)?;
         }
+        known.retain(|it| it.key == document.key && it.alias.is_none());
+        let same = known.iter().filter_map(|it| self.window.get(it.id)).max_by_key(|it| it.id);
         let has_nothing = digests().next().is_none() && latest.signature.is_none();
-        if has_nothing || known.iter().any(|it| it.id == of) {
-            return Ok(Some(Version::Unchanged { of }));
+        if let Some(Representative { id, at, .. }) = same.or(has_nothing.then_some(latest)) {
+            return Ok(Some(Previous { id, at, is_unchanged: true, distances: Some((0, 0)) }));
         }
         let signatures = latest.signature.zip(self.thresholds.comparable(text));
         let distances =
             signatures.map(|(a, b)| (a.fingerprint().distance(b.fingerprint()), a.distance(&b)));
-        Ok(Some(Version::Changed { of, distances }))
+        let Representative { id, at, .. } = latest;
+        Ok(Some(Previous { id, at, is_unchanged: false, distances }))
     }
 
     /// Judges a document and remembers nothing. The number is that of the next document.
@@ -243,10 +216,9 @@ impl<I: Index> Engine<I> {
         document: &Document,
     ) -> Result<Judgement, S::Error> {
         self.at_limit.clear();
-        let decided = self.decide(store, document)?;
-        let Decided { verdict, facts, nearest, .. } =
-            self.settle(store, document, decided, true)?;
-        Ok(Judgement { id: self.next, at: self.window.clock, verdict, facts, nearest })
+        let (decided, previous) = self.decide_and_settle(store, document, true)?;
+        let Decided { verdict, facts, nearest, .. } = decided;
+        Ok(Judgement { id: self.next, at: self.window.clock, verdict, facts, nearest, previous })
     }
 
     /// Decides whether a document is a duplicate of one in the window.
@@ -281,7 +253,7 @@ impl<I: Index> Engine<I> {
         Ok(Decided { verdict, facts, new, nearest: nearest.filter(|_| near.is_none()) })
     }
 
-    /// Whether a document that is unique here is unique for all that share the window.
+    /// Whether a document that is unique here is so for all that share the window.
     fn settle<S: Store>(
         &self,
         store: &mut S,
@@ -289,9 +261,6 @@ impl<I: Index> Engine<I> {
         decided: Decided,
         is_looked_at: bool,
     ) -> Result<Decided, S::Error> {
-        if !decided.verdict.is_unique() {
-            return Ok(decided);
-        }
         let template = self.templates.get(document.sketch.origin);
         let (rule, thresholds, thin) = (&self.rule, &self.thresholds, decided.facts.thin);
         let ground = Ground { rule, thresholds, template, thin };
@@ -661,7 +630,7 @@ impl<I: Index> Engine<I> {
         let template = self.learn(document);
         let judgement = self.numbered(Verdict::Unique, facts);
         let representative = Some(representative);
-        Change { judgement, digests, alias: None, representative, template }
+        Change { digests, representative, template, ..Change::nothing(judgement) }
     }
 
     /// Counts a duplicate. With digests that were not known yet it becomes an alias.
@@ -673,8 +642,7 @@ impl<I: Index> Engine<I> {
     ) -> Change {
         let alias = (!digests.is_empty()).then_some(self.aliases);
         self.aliases += u64::from(alias.is_some());
-        let judgement = self.numbered(verdict, facts);
-        Change { judgement, digests, alias, representative: None, template: None }
+        Change { digests, alias, ..Change::nothing(self.numbered(verdict, facts)) }
     }
 
     /// Learns from a unique page, before it gets its number. Copies teach nothing.
@@ -692,7 +660,7 @@ impl<I: Index> Engine<I> {
         if let Some(found) = verdict.matched() {
             self.duplicates[usize::from(found.kind == Kind::Near)] += 1;
         }
-        Judgement { id, at: self.window.clock, verdict, facts, nearest: None }
+        Judgement { id, at: self.window.clock, verdict, facts, nearest: None, previous: None }
     }
 }
 
