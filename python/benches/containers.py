@@ -2,10 +2,12 @@
 
     python benches/containers.py [TEXTS] [PROGRAM]
 
-TEXTS is their number (default 200,000). With PROGRAM, a build of `pagesieve` in the profile of the package, they also go through its pipe.
+TEXTS is their number (default 200,000). With PROGRAM, a build of `pagesieve` in the profile of the package, they also go through its pipe, its
+file and its stream of lines over HTTP. Ends with an error if any verdict differs.
 """
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -35,6 +37,28 @@ def texts(count: int) -> list[str]:
     return made
 
 
+def verdicts_of(lines: str) -> list[str]:
+    return [json.loads(line)["verdict"] for line in lines.splitlines()]
+
+
+def spent_since(before: os.times_result) -> float:
+    """The CPU time of processes that have ended since then."""
+    after = os.times()
+    return after.children_user + after.children_system - before.children_user - before.children_system
+
+
+def over_http(program: str, lines: Path) -> list[str]:
+    """The verdicts of a service on these lines, sent as one stream by curl, which reads while it writes."""
+    service = subprocess.Popen([program, "serve", "--state", ":memory:", "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True)
+    try:
+        url = service.stderr.readline().split()[-1]
+        send = ["curl", "--silent", "--fail", "--retry", "9", "-X", "POST", "-T", lines, f"{url}/v1/judge.ndjson"]
+        return verdicts_of(subprocess.run(send, capture_output=True, text=True, check=True).stdout)
+    finally:
+        service.terminate()
+        service.wait()
+
+
 def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 200_000
     all_texts = texts(count)
@@ -52,24 +76,36 @@ def main() -> None:
             "texts": lambda: all_texts,
             "JSON lines": lambda: map(json.loads, open(lines, "rb")),
             "Arrow table": lambda: table,
+            "reader": lambda: table.to_reader(max_chunksize=1000),
+            "batches": lambda: table.to_batches(max_chunksize=1000),
             "chunked array": lambda: table["text"],
             "pandas": lambda: pandas.DataFrame({"id": ids, "text": all_texts}),
             "Polars": lambda: polars.DataFrame({"id": ids, "text": all_texts}),
             "LazyFrame": lambda: polars.scan_parquet(parquet),
             "Dataset": lambda: pyarrow.dataset.dataset(parquet),
         }
-        spent = {}
+        others = []
+
+        def report(name: str, verdicts: list[str], spent: float) -> None:
+            nonlocal expected
+            expected = expected or verdicts
+            if verdicts != expected:
+                others.append(name)
+            print(f"{name:14} {spent:7.2f} s of CPU, {'the same verdicts' if verdicts == expected else 'OTHER VERDICTS'}", flush=True)
+
         for name, container in containers.items():
             documents, began = container(), time.process_time()
             verdicts = [decision.verdict for decision in Filter().judge_many(documents)]
-            spent[name] = time.process_time() - began
-            expected = expected or verdicts
-            print(f"{name:14} {spent[name]:7.2f} s of CPU, {'the same verdicts' if verdicts == expected else 'OTHER VERDICTS'}", flush=True)
+            report(name, verdicts, time.process_time() - began)
         if len(sys.argv) > 2:
-            began = time.perf_counter()
-            done = subprocess.run([sys.argv[2], "filter", "--set", "dedup.seed='public'", lines], capture_output=True, text=True, check=True)
-            verdicts = [json.loads(line)["verdict"] for line in done.stdout.splitlines()]
-            print(f"{'the pipe':14} {time.perf_counter() - began:7.2f} s, {'the same verdicts' if verdicts == expected else 'OTHER VERDICTS'}")
+            for name, more in (("the pipe", []), ("the file", ["--state", Path(folder) / "pipe.db"])):
+                before = os.times()
+                done = subprocess.run([sys.argv[2], "filter", *more, lines], capture_output=True, text=True, check=True)
+                report(name, verdicts_of(done.stdout), spent_since(before))
+            before = os.times()
+            report("HTTP", over_http(sys.argv[2], lines), spent_since(before))
+        if others:
+            sys.exit(f"other verdicts: {', '.join(others)}")
         few = list(zip(ids, all_texts))[: min(count, 5_000)]
         for name, path in (("memory", None), ("a file", Path(folder) / "seen.db")):
             seconds = {}

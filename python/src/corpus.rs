@@ -78,8 +78,8 @@ struct Pairs {
 impl Corpus {
     #[new]
     #[pyo3(signature = (**options))]
-    fn new(options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-        let (mut options, seed) = options::read(options)?;
+    fn new(py: Python<'_>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let (mut options, seed) = options::read(py, options)?;
         options.hash_seed = pagesieve::fingerprint::HashSeedChoice::Fixed(seed);
         let (rule, thresholds) = (options.rule, Thresholds::new(&options));
         let min_features = options.min_features.max(1);

@@ -7,7 +7,7 @@ use std::{
 
 use pagesieve::{
     Judgement,
-    filter::{Facts, Kind, Match, Step},
+    filter::{Facts, Kind, Match, Previous, Step},
     page::Lang,
 };
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
@@ -30,38 +30,17 @@ pub(crate) struct Decision {
     pub(crate) of: Option<String>,
     /// Why the page was cut.
     pub(crate) cut: Option<String>,
-    /// What it has to do with an earlier version in the window.
-    pub(crate) version: Option<Version>,
 }
 
-/// Decisions are equal if all their fields are: neither the time nor the number counts.
+/// Decisions are equal if all their fields are: neither times nor numbers count.
 impl PartialEq for Decision {
     fn eq(&self, other: &Self) -> bool {
         let fields = |it: &Self| {
             let found = it.matched().map(|found| (found.kind, found.step));
-            (found, it.similarity(), it.distances(), *it.facts(), it.version)
+            (found, it.verdict(), it.similarity(), it.distances(), *it.facts())
         };
         let names = |it: &Self| [it.of.clone(), it.of_url.clone(), it.cut.clone()];
         self.of_id == other.of_id && fields(self) == fields(other) && names(self) == names(other)
-    }
-}
-
-/// What a unique document has to do with an earlier version.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) enum Version {
-    Unchanged,
-    Changed {
-        /// In bits, of fingerprint and signature, if both are long enough.
-        distances: Option<(u32, u32)>,
-    },
-}
-
-impl From<pagesieve::filter::Version> for Version {
-    fn from(version: pagesieve::filter::Version) -> Self {
-        match version {
-            pagesieve::filter::Version::Changed { distances, .. } => Self::Changed { distances },
-            _ => Self::Unchanged,
-        }
     }
 }
 
@@ -76,12 +55,8 @@ impl Decision {
 
     /// From the match, or from the former version, in bits of fingerprint and signature.
     fn distances(&self) -> Option<(u32, u32)> {
-        match (self.matched(), self.version) {
-            (Some(found), _) => Some((found.distance, found.signature_distance)),
-            (None, Some(Version::Unchanged)) => Some((0, 0)),
-            (None, Some(Version::Changed { distances })) => distances,
-            (None, None) => None,
-        }
+        let found = self.matched().map(|found| (found.distance, found.signature_distance));
+        found.or_else(|| self.judgement.previous?.distances)
     }
 }
 
@@ -114,9 +89,9 @@ impl Decision {
     /// `unique`, `exact`, `near`; of a known id `unchanged` or `changed`.
     #[getter]
     pub(crate) fn verdict(&self) -> &'static str {
-        match self.version {
-            Some(Version::Unchanged) => "unchanged",
-            Some(Version::Changed { .. }) => "changed",
+        match self.judgement.previous {
+            Some(Previous { is_unchanged: true, .. }) => "unchanged",
+            Some(_) => "changed",
             None => self.kind().unwrap_or("unique"),
         }
     }
@@ -124,7 +99,7 @@ impl Decision {
     /// Whether it is new: nothing like it was in the window. Also a changed version is new.
     #[getter]
     pub(crate) fn is_unique(&self) -> bool {
-        self.judgement.verdict.is_unique() && self.version != Some(Version::Unchanged)
+        self.judgement.is_new()
     }
 
     /// The id of the unique document that this one repeats.
@@ -232,7 +207,7 @@ impl Decision {
         Ok((restore, (serde_json::to_string(self).map_err(wrong)?,)))
     }
 
-    /// The decision with the fields that `pagesieve filter` prints, of a known id with the distances from its former version.
+    /// The decision with the fields that `pagesieve filter` prints.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         dict.set_item("id", self.id(py)?)?;
@@ -249,9 +224,12 @@ impl Decision {
             found.set_item("similarity", self.similarity())?;
         }
         dict.set_item("match", found)?;
-        if self.version.is_some() {
-            dict.set_item("distance", self.distance())?;
-            dict.set_item("signature_distance", self.signature_distance())?;
+        if let Some(previous) = self.judgement.previous {
+            let fields = PyDict::new(py);
+            fields.set_item("time", previous.at.to_string())?;
+            fields.set_item("distance", self.distance())?;
+            fields.set_item("signature_distance", self.signature_distance())?;
+            dict.set_item("previous", fields)?;
         }
         dict.set_item("fingerprint", self.fingerprint())?;
         dict.set_item("chars", self.chars())?;

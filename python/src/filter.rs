@@ -3,7 +3,7 @@
 #![expect(clippy::doc_markdown, reason = "`help()` shows these comments as they are")]
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::HashMap,
     error::Error,
     num::{NonZeroU64, NonZeroUsize},
     path::{Path, PathBuf},
@@ -15,7 +15,7 @@ use std::{
 };
 
 use pagesieve::{
-    DocId, Document, DurableFilter, Judgement,
+    Document, DurableFilter,
     cluster::Address,
     extract::Extractor,
     filter::{self, Held, Key, Options, OptionsError, Thresholds, WindowOptions},
@@ -97,8 +97,7 @@ struct Open {
 
 #[derive(Debug)]
 enum Window {
-    /// With the ids of its documents, oldest first.
-    Memory(Box<filter::Filter>, VecDeque<(DocId, Box<str>)>),
+    Memory(Box<filter::Filter>),
     File(Box<DurableFilter>),
 }
 
@@ -106,7 +105,7 @@ enum Window {
 macro_rules! either {
     ($window:expr, $filter:ident => $action:expr) => {
         match $window {
-            Window::Memory($filter, _) => $action,
+            Window::Memory($filter) => $action,
             Window::File($filter) => $action,
         }
     };
@@ -144,51 +143,17 @@ fn with_seed(options: &Options, seed: HashSeed) -> Options {
 
 impl Window {
     fn in_memory(options: &Options) -> Result<Self, state::StateError> {
-        Ok(Self::Memory(Box::new(filter::Filter::new(options)?), VecDeque::new()))
+        Ok(Self::Memory(Box::new(filter::Filter::new(options)?)))
     }
 
-    /// Judges a document and remembers it. `versions`: an earlier version counts.
-    fn judge(&mut self, prepared: Prepared, versions: bool) -> Result<Decision, state::StateError> {
-        let document = &prepared.document;
-        let (judgement, version) = if versions {
-            either!(self, filter => filter.judge_version(document)?)
-        } else {
-            (either!(self, filter => filter.judge(document)?), None)
-        };
-        if let Self::Memory(filter, ids) = self {
-            let oldest = filter.oldest();
-            while ids.pop_front_if(|(number, _)| *number < oldest).is_some() {}
-            if judgement.verdict.is_unique() {
-                ids.push_back((judgement.id, document.id().into()));
-            }
-        }
-        self.decision(prepared, judgement, version)
-    }
-
-    /// How a document would be judged.
-    fn check(&mut self, prepared: Prepared) -> Result<Decision, state::StateError> {
-        let (judgement, version) =
-            either!(self, filter => filter.peek_version(&prepared.document)?);
-        self.decision(prepared, judgement, version)
-    }
-
-    fn decision(
-        &self,
-        prepared: Prepared,
-        judgement: Judgement,
-        version: Option<filter::Version>,
-    ) -> Result<Decision, state::StateError> {
-        let found = judgement.verdict.matched();
-        let of = match self {
-            Self::Memory(_, ids) => found.and_then(|found| {
-                let place = ids.binary_search_by_key(&found.of, |(number, _)| *number).ok()?;
-                Some(ids[place].1.to_string())
-            }),
-            Self::File(filter) => found.map(|found| filter.id_of(found.of)).transpose()?,
-        };
+    /// Judges a document. `looks`: only says how it would be judged.
+    fn judge(&mut self, prepared: Prepared, looks: bool) -> Result<Decision, state::StateError> {
         let Prepared { document, url, cut } = prepared;
-        let version = version.map(Into::into);
-        Ok(Decision { of_id: document.id().to_owned(), of_url: url, judgement, of, cut, version })
+        let (judgement, of) = either!(self, filter => {
+            let judgement = if looks { filter.peek(&document)? } else { filter.judge(&document)? };
+            (judgement, filter.match_of(&judgement)?)
+        });
+        Ok(Decision { of_id: document.id().to_owned(), of_url: url, judgement, of, cut })
     }
 
     /// The document that is meant, if it is in the window.
@@ -212,7 +177,7 @@ impl Window {
 
     fn commit(&mut self) -> Result<(), state::StateError> {
         match self {
-            Self::Memory(..) => Ok(()),
+            Self::Memory(_) => Ok(()),
             Self::File(filter) => filter.commit(),
         }
     }
@@ -283,7 +248,7 @@ impl Inner {
                 if self.closing.load(Ordering::Relaxed) {
                     break;
                 }
-                decisions.push(window.judge(prepared, true)?);
+                decisions.push(window.judge(prepared, false)?);
             }
             let numbered = self.next.load(Ordering::Relaxed);
             either!(window, filter => filter.reserve_numbers(numbered));
@@ -317,7 +282,7 @@ impl Inner {
     fn check(&self, submission: Submission) -> Result<Decision, Failure> {
         let number = self.next.load(Ordering::Relaxed);
         let (prepared, _) = self.prepare(submission, number);
-        self.with(|window| window.check(prepared))
+        self.with(|window| window.judge(prepared, true))
     }
 
     fn prepare(&self, submission: Submission, number: u64) -> (Prepared, String) {
@@ -394,7 +359,7 @@ impl Filter {
         path: Option<PathBuf>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let (options, seed) = options::read(options)?;
+        let (options, seed) = options::read(py, options)?;
         let path = path.filter(|path| path.as_os_str() != ":memory:");
         if path.as_ref().is_some_and(|path| path.as_os_str().is_empty()) {
             let message =
@@ -577,20 +542,22 @@ impl Filter {
         Batch { filter: this.unbind() }
     }
 
-    /// How much was judged since the window was begun (`judged`, `unique`, `exact`, `near`), and how large it is (`window`). Versions without
-    /// change count as judged only.
+    /// How much was judged since the window was begun: `judged`, which is the sum of `unique` (with changed versions), `exact`, `near` and
+    /// `unchanged`; and how large the window is (`window`).
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let counts = self.work(py, 0, |inner| {
             inner.with(|window| {
                 Ok(either!(window, filter => {
                     let [exact, near] = filter.duplicates();
-                    let unique = filter.judged() - exact - near - filter.unchanged();
-                    [filter.judged(), unique, exact, near, filter.len() as u64]
+                    let unchanged = filter.unchanged();
+                    let unique = filter.judged() - exact - near - unchanged;
+                    [filter.judged(), unique, exact, near, unchanged, filter.len() as u64]
                 }))
             })
         })?;
         let dict = PyDict::new(py);
-        for (name, count) in ["judged", "unique", "exact", "near", "window"].iter().zip(counts) {
+        let names = ["judged", "unique", "exact", "near", "unchanged", "window"];
+        for (name, count) in names.iter().zip(counts) {
             dict.set_item(name, count)?;
         }
         Ok(dict)
@@ -719,6 +686,7 @@ fn explain(inner: &Inner, submissions: [Submission; 2]) -> Result<Explanation, F
     let mut two = with_seed(&inner.options, fingerprinter.recipe().hash_seed);
     two.window = WindowOptions::new(NonZeroU64::MIN, None);
     let mut window = Window::in_memory(&two)?;
+    either!(&mut window, filter => filter.index_keys());
     let [(mut a, text_a), (mut b, text_b)] = submissions.map(|it| inner.prepare(it, 0));
     // No document repeats itself, whatever their ids are.
     (a.document, b.document) = (a.document.with_key(Key(1)), b.document.with_key(Key(2)));

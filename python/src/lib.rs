@@ -55,7 +55,7 @@ fn fingerprint<'py>(
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let py = text.py();
-    let (options, seed) = options::read(options)?;
+    let (options, seed) = options::read(py, options)?;
     let recipe = options.recipe(seed);
     let text = text.to_str()?.to_owned();
     fingerprint_dict(py, &job::run(py, move || Fingerprinter::new(recipe).sketch(&text))?)

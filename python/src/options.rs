@@ -1,11 +1,13 @@
 //! The options of a filter, from keyword arguments with the names of the keys of a crawl's `[dedup]` table.
 
+use std::ffi::CString;
+
 use pagesieve::{
     filter::{Options, Similarity},
     fingerprint::{HashSeed, HashSeedChoice},
 };
 use pyo3::{
-    exceptions::{PyTypeError, PyValueError},
+    exceptions::{PyTypeError, PyUserWarning, PyValueError},
     prelude::*,
     types::PyDict,
 };
@@ -14,7 +16,10 @@ use serde::de::DeserializeOwned;
 const KEYS: &str = "article, audit, fold_chinese, memory, min_features, mode, radius, seed, segment, similarity, window";
 
 /// The options with these keys set, and the seed of what is new: the public one unless another is given.
-pub(crate) fn read(given: Option<&Bound<'_, PyDict>>) -> PyResult<(Options, HashSeed)> {
+pub(crate) fn read(
+    py: Python<'_>,
+    given: Option<&Bound<'_, PyDict>>,
+) -> PyResult<(Options, HashSeed)> {
     let mut options = Options::default();
     // A file has a seed of its own; a new one gets the public one.
     let mut seed = HashSeedChoice::Secret;
@@ -47,6 +52,17 @@ pub(crate) fn read(given: Option<&Bound<'_, PyDict>>) -> PyResult<(Options, Hash
                 return Err(PyTypeError::new_err(message));
             }
         }
+    }
+    options.check_similarity().map_err(|error| PyValueError::new_err(error.to_string()))?;
+    if let Some(similarity) = options.similarity.map(Similarity::get)
+        && similarity < Similarity::LEAST_OF_TEXTS
+    {
+        let least = Similarity::LEAST_OF_TEXTS;
+        let message = format!(
+            "`similarity`: {similarity} counts for pages only; texts are compared by {least}, because the index would miss most of those that are less similar"
+        );
+        let message = CString::new(message).unwrap_or_default();
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &message, 1)?;
     }
     options.hash_seed = seed;
     let new_seed = if is_secret { HashSeed::random() } else { HashSeed::PUBLIC };

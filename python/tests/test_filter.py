@@ -129,6 +129,8 @@ def test_one_document_is_not_many():
         ({"window": {"entries": 0}}, ValueError, "`window`: found the int `0`, expected an int from 1 on"),
         ({"window": 5}, ValueError, "`window`: found the int `5`, expected a dict"),
         ({"similarity": "high"}, ValueError, '`similarity`: found the str "high", expected a float'),
+        ({"similarity": 0.95, "radius": 9}, ValueError, "`similarity` says what is near, and so does `radius`"),
+        ({"similarity": 0.95, "mode": "strict"}, ValueError, "`similarity` says what is near, and so does `mode`"),
         ({"radius": -1}, ValueError, "`radius`: found the int `-1`, expected an int from 0 on"),
         ({"article": None}, ValueError, "`article`: found None, expected a bool"),
         ({"window": {"age": "soon"}}, ValueError, '`window`: "soon"'),
@@ -141,6 +143,11 @@ def test_one_document_is_not_many():
 def test_a_wrong_option_is_an_error_that_says_what_is_wrong(options, error, message):
     with pytest.raises(error, match=message):
         Filter(**options)
+
+
+def test_a_similarity_that_texts_are_not_searched_by_is_a_warning():
+    with pytest.warns(UserWarning, match="`similarity`: 0.7 counts for pages only; texts are compared by 0.86"):
+        Filter(similarity=0.7)
 
 
 def test_options_change_the_rule():

@@ -80,6 +80,7 @@ def test_the_description_is_valid_and_says_what_is_answered(service):
     documents = [
         {"id": 7, "text": LONG},
         {"id": "b", "text": LONG, "time": 1_700_000_000},
+        {"id": 7, "text": LONG, "time": 1_700_000_000.5},
         {"url": "http://a.test/", "html": f"<p>{LONG}", "time": "2023-11-14T22:13:20Z"},
     ]
     for body in [*documents, documents]:
@@ -221,6 +222,14 @@ def test_the_client_judges_as_the_filter_does(service):
         with pytest.raises(ServiceError, match="document 1: `text` and `html` are both missing") as error:
             list(client.judge_many([texts[0], {"id": 3}]))
         assert error.value.document == 1
+        # The place among all of them, not in what is sent together.
+        with pytest.raises(ServiceError, match="document 3:") as error:
+            list(client.judge_many([*texts[:3], {"id": 3}], chunk=2))
+        assert error.value.document == 3
+        with pytest.raises(TypeError, match="document 3: expected a str"):
+            list(client.judge_many([*texts[:3], 5], chunk=2))
+        again = client.judge(texts[0]["text"], id=0)
+        assert again["verdict"] == "unchanged" and again["previous"]["distance"] == 0
 
     async def asynchronously():
         async with AsyncClient(url) as client:

@@ -23,7 +23,7 @@ def test_check_asks_and_remembers_nothing(seen):
     seen.judge(LONG, id="a")
     assert [seen.check(text, id="b").verdict for text in (LONG, NEAR, "else")] == ["exact", "near", "unique"]
     assert seen.check(LONG, id="a").verdict == "unchanged" and seen.check(TEXT, id="a").verdict == "changed"
-    assert seen.stats() == {"judged": 1, "unique": 1, "exact": 0, "near": 0, "window": 1}
+    assert seen.stats() == {"judged": 1, "unique": 1, "exact": 0, "near": 0, "unchanged": 0, "window": 1}
 
 
 def test_a_filter_is_asked_like_a_collection(seen):
@@ -47,7 +47,8 @@ def test_a_known_document_is_unchanged_or_changed(seen):
     changed = seen.judge(NEAR, id="a")
     assert (changed.verdict, changed.is_unique, changed.match) == ("changed", True, None)
     assert changed.distance > 0 and changed.signature_distance > 0 and 0.9 < changed.similarity < 1
-    assert changed.to_dict()["signature_distance"] == changed.signature_distance
+    previous = changed.to_dict()["previous"]
+    assert previous["signature_distance"] == changed.signature_distance and previous["time"].endswith("Z")
     assert seen.judge(NEAR, id="a").verdict == "unchanged"
     seen.judge("Something else entirely.", id="b")
     assert seen.judge(LONG, id="b").verdict == "exact", "a version that repeats another document is its duplicate"
@@ -60,7 +61,8 @@ def test_a_second_crawl_with_the_same_window_finds_nothing_new(tmp_path):
         assert all(decision.is_unique for decision in seen.judge_many(pages))
     with Filter(tmp_path / "seen.db") as seen:
         assert verdicts(seen.judge_many(pages)) == ["unchanged"] * 50
-        assert len(seen) == 50 and seen.stats()["judged"] == 100
+        stats = seen.stats()
+        assert len(seen) == 50 and (stats["judged"], stats["unique"], stats["unchanged"]) == (100, 50, 50)
 
 
 def test_decisions_are_values():
@@ -80,7 +82,7 @@ def test_counts_are_those_of_the_file_when_it_is_opened_again(tmp_path):
         list(seen.judge_many([LONG, NEAR, LONG, "another"]))
         before = seen.stats()
     with Filter(path) as seen:
-        assert seen.stats() == before == {"judged": 4, "unique": 2, "exact": 1, "near": 1, "window": 2}
+        assert seen.stats() == before == {"judged": 4, "unique": 2, "exact": 1, "near": 1, "unchanged": 0, "window": 2}
 
 
 def test_commits_can_wait(tmp_path):

@@ -12,8 +12,7 @@ use std::{
 };
 
 use clap::ValueEnum;
-use jiff::Timestamp;
-use serde::Serialize;
+use serde_json::json;
 use tokio::{sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 use toml::Value;
@@ -33,7 +32,7 @@ use crate::{
     config::{Draft, is_contact},
     crawl::{self, Control, CrawlError, Plan, Progress, fetch::Access, scope::read_seed_file},
     page::{NormalUrl, UrlOptions, thousands},
-    report::{Counts, End, HTML, Report, Warning, counted, minute},
+    report::{End, HTML, Report, Warning, counted, minute},
 };
 
 /// Crawl the sites of a configuration, or of URLs
@@ -162,7 +161,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
         }
     })?;
     if args.json {
-        write_line(out, &Summary::of(&report, &directory))?;
+        write_line(out, &summary(&report, &directory)?)?;
     } else {
         print_summary(&report, &directory, out)?;
     }
@@ -313,25 +312,11 @@ pub(super) fn print_summary(report: &Report, directory: &Path, out: &mut Out) ->
 }
 
 /// The summary for programs: what `report.json` has about the whole run.
-#[derive(Serialize)]
-struct Summary<'a> {
-    name: &'a str,
-    end: End,
-    counts: &'a Counts,
-    warnings: &'a [Warning],
-    started: Timestamp,
-    finished: Timestamp,
-    seconds: f64,
-    /// The run directory.
-    directory: &'a Path,
-}
-
-impl<'a> Summary<'a> {
-    fn of(report: &'a Report, directory: &'a Path) -> Self {
-        let Report { name, end, counts, warnings, started, finished, seconds, .. } = report;
-        let (end, started, finished, seconds) = (*end, *started, *finished, *seconds);
-        Self { name, end, counts, warnings, started, finished, seconds, directory }
-    }
+fn summary(report: &Report, directory: &Path) -> Result<serde_json::Value> {
+    let mut all = serde_json::to_value(report).map_err(|error| Failure::Output(error.into()))?;
+    let names = ["name", "end", "counts", "warnings", "started", "finished", "seconds"];
+    let fields = names.map(|name| (name, all[name].take()));
+    Ok(fields.into_iter().chain([("directory", json!(directory))]).collect())
 }
 
 /// Prints what would be fetched, one URL per line.

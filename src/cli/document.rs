@@ -11,6 +11,7 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use serde::Serialize;
 
 use crate::{
+    cluster::{Address, ClusterError},
     config::{Config, Draft},
     crawl::{PastRun, fetch, robots::product_token},
     extract::{self, Extractor},
@@ -31,6 +32,26 @@ pub(super) struct Settings {
     /// Set one key of the configuration, as in `dedup.segment=ngrams`
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
+}
+
+/// Where a window is kept, as `--state` names it. The Python package has the same rule.
+#[derive(Clone, Debug)]
+pub(super) enum Window {
+    Memory,
+    File(PathBuf),
+    Shared(Address),
+}
+
+/// For clap: what the name of a window means.
+pub(super) fn window(name: &str) -> Result<Window, String> {
+    match name {
+        "" => Err("the name is empty: name a file, or `:memory:`".to_owned()),
+        ":memory:" => Ok(Window::Memory),
+        _ if Address::is_meant(name) => {
+            name.parse().map(Window::Shared).map_err(|error: ClusterError| error.to_string())
+        }
+        _ => Ok(Window::File(name.into())),
+    }
 }
 
 /// The input and the configuration.

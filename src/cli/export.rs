@@ -1,7 +1,10 @@
 //! Prints parts of a run. `pagesieve export`: the URLs that are neither stored nor duplicates; `links`: its broken links; `rules`: the rules that
 //! it has learnt, for a configuration or for Scrapy; `clusters`: unique documents with their duplicates.
 
-use std::{io::Write, path::PathBuf};
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+};
 
 use clap::ValueEnum;
 use serde::Serialize;
@@ -54,7 +57,7 @@ pub(super) fn export(args: &ExportArgs, out: &mut Out) -> Result<Exit> {
 ///
 /// Prints one JSON object per line. With a URL, the links to it and then those on it; without, all links: the page, the URL that it names, and
 /// what became of that. With --broken, each URL that got an error or no answer, is gone, or redirects to nowhere, and all pages that link to it,
-/// also by redirects. While a crawl is running in the directory, they are those of its last commit.
+/// also by redirects; of a URL, those on it and itself. While a crawl is running in the directory, they are those of its last commit.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -66,7 +69,7 @@ pub(super) struct LinksArgs {
     #[arg(value_name = "RUN")]
     directory: PathBuf,
     /// Only links to this URL, and on it
-    #[arg(value_name = "URL", conflicts_with = "broken")]
+    #[arg(value_name = "URL")]
     url: Option<String>,
     /// Only broken links, each once with all pages that have it
     #[arg(long)]
@@ -95,10 +98,21 @@ struct BrokenRow<'a> {
 
 pub(super) fn links(args: &LinksArgs, out: &mut Out) -> Result<Exit> {
     let run = PastRun::open(&args.directory)?;
+    let of = args.url.as_deref().map(|url| {
+        let known = run.url(absolute(url)?.as_str())?;
+        known.ok_or_else(|| unknown(&args.directory, url))
+    });
+    let of = of.transpose()?;
     if args.broken {
         let mut found = false;
         let mut rows = Rows::new(out, args.csv, &BROKEN)?;
+        let concerns = |link: &BrokenLink, url: &str| {
+            link.url == url || link.referrers.iter().any(|referrer| referrer == url)
+        };
         run.for_each_broken(|link| {
+            if of.as_ref().is_some_and(|of| !concerns(&link, of.url.as_str())) {
+                return Ok(());
+            }
             found = true;
             if !args.csv {
                 return rows.write(&link);
@@ -116,21 +130,18 @@ pub(super) fn links(args: &LinksArgs, out: &mut Out) -> Result<Exit> {
         rows.finish()?;
         return Ok(if found && args.fail { Exit::Failed } else { Exit::Done });
     }
-    let of = args.url.as_deref().map(|url| {
-        let unknown = || {
-            let message = format!("the run in {} does not know {url}", args.directory.display());
-            Failure::refused(Exit::Failed, message, KNOWN)
-        };
-        run.url(absolute(url)?.as_str())?.map(|row| row.id).ok_or_else(unknown)
-    });
     let mut rows = Rows::new(out, args.csv, &["from", "to", "reason", "status"])?;
-    run.for_each_link(of.transpose()?, |link| rows.write(link))?;
+    run.for_each_link(of.map(|of| of.id), |link| rows.write(link))?;
     rows.finish()?;
     Ok(Exit::Done)
 }
 
-/// Where the URLs that a run knows are listed.
-pub(super) const KNOWN: &str = "pages.jsonl, duplicates.jsonl, `pagesieve export` and `pagesieve export --pending` list all known URLs, in their normal form";
+/// A URL that a run does not know.
+pub(super) fn unknown(run: &Path, url: &str) -> Failure {
+    let message = format!("the run in {} does not know {url}", run.display());
+    let help = "pages.jsonl, duplicates.jsonl, `pagesieve export` and `pagesieve export --pending` list all known URLs, in their normal form";
+    Failure::refused(Exit::Failed, message, help)
+}
 
 /// Print the rules that a run has learnt about URLs, with their evidence
 ///
@@ -257,7 +268,9 @@ const HEADER: [&str; 7] =
 pub(super) fn clusters(args: &ClustersArgs, out: &mut Out) -> Result<Exit> {
     let path = state_in(&args.path);
     if !path.is_file() {
-        let message = format!("{} is neither a run directory nor a state", args.path.display());
+        let what =
+            if args.path.exists() { "neither a run directory nor a state" } else { "not there" };
+        let message = format!("{} is {what}", args.path.display());
         let help = "name the run directory, or the file of `filter --state` or `serve --state`";
         return Err(Failure::refused(Exit::Usage, message, help));
     }

@@ -84,6 +84,7 @@ enum Command {
     Review(review::Args),
     Cluster(cluster::Args),
     Pages(pages::Args),
+    #[command(visible_alias = "skipped")]
     Export(export::ExportArgs),
     Links(export::LinksArgs),
     Rules(export::RulesArgs),

@@ -7,12 +7,12 @@ use std::{
 };
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Exit, Failure, Out, Result, rows::Rows};
 use crate::{
     crawl::PastRun,
-    sink::{DUPLICATES, DuplicateLine, PAGES, PageLine, VerdictName, open_part, parts},
+    sink::{DUPLICATES, Decision, PAGES, VerdictName, open_part, parts},
 };
 
 /// Print the pages of a run that were judged, stored or not
@@ -83,46 +83,51 @@ struct Row<'a> {
     fetched_at: Timestamp,
 }
 
-/// A line of one of the files.
-enum Line<'a> {
-    Page(Box<PageLine<'a>>),
-    Duplicate(Box<DuplicateLine<'a>>),
+/// A line of one of the files. Those of pages that are not stored have fewer fields.
+#[derive(Deserialize)]
+struct Line<'a> {
+    #[serde(flatten, borrow)]
+    decision: Decision<'a>,
+    status: u16,
+    title: Option<String>,
+    heading: Option<String>,
+    description: Option<String>,
+    size: u64,
+    time: Option<u64>,
+    depth: u32,
+    content_type: Option<String>,
+    charset: Option<String>,
+    canonical: Option<String>,
+    redirects: Vec<String>,
+    referrer: Option<String>,
+    seed: Option<String>,
+    fetched_at: Timestamp,
 }
 
 impl Line<'_> {
     fn row(&self) -> Row<'_> {
-        let (decision, status, size, time, depth, fetched_at) = match self {
-            Self::Page(it) => (&it.decision, it.status, it.size, it.time, it.depth, it.fetched_at),
-            Self::Duplicate(it) => {
-                (&it.decision, it.status, it.size, it.time, it.depth, it.fetched_at)
-            }
-        };
-        let (redirects, referrer) = match self {
-            Self::Page(it) => (&it.redirects, &it.referrer),
-            Self::Duplicate(it) => (&it.redirects, &it.referrer),
-        };
-        let page = if let Self::Page(page) = self { Some(page) } else { None };
+        let decision = &self.decision;
         Row {
             url: &decision.id,
             verdict: decision.verdict,
             matched: decision.matched.as_ref().map(|matched| &*matched.id),
             similarity: decision.matched.as_ref().map(|matched| matched.similarity),
-            status,
-            title: page.and_then(|it| it.title.as_deref()),
-            heading: page.and_then(|it| it.heading.as_deref()),
-            description: page.and_then(|it| it.description.as_deref()),
+            status: self.status,
+            title: self.title.as_deref(),
+            heading: self.heading.as_deref(),
+            description: self.description.as_deref(),
             lang: decision.lang.as_deref(),
             chars: decision.chars,
-            size,
-            time,
-            depth,
-            content_type: page.and_then(|it| it.content_type.as_deref()),
-            charset: page.map(|it| &*it.charset),
-            canonical: page.and_then(|it| it.canonical.as_deref()),
-            redirects: redirects.join(" "),
-            referrer: referrer.as_deref(),
-            seed: page.and_then(|it| it.seed.as_deref()),
-            fetched_at,
+            size: self.size,
+            time: self.time,
+            depth: self.depth,
+            content_type: self.content_type.as_deref(),
+            charset: self.charset.as_deref(),
+            canonical: self.canonical.as_deref(),
+            redirects: self.redirects.join(" "),
+            referrer: self.referrer.as_deref(),
+            seed: self.seed.as_deref(),
+            fetched_at: self.fetched_at,
         }
     }
 }
@@ -133,16 +138,14 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
     let hasher = RandomState::new();
     let mut latest: HashMap<u64, Timestamp> = HashMap::new();
     for_each(&args.directory, |line| {
-        let Row { url, fetched_at, .. } = line.row();
-        let last = latest.entry(hasher.hash_one(url)).or_insert(fetched_at);
-        *last = fetched_at.max(*last);
+        let last = latest.entry(hasher.hash_one(&line.decision.id)).or_insert(line.fetched_at);
+        *last = line.fetched_at.max(*last);
         Ok(())
     })?;
     let mut rows = Rows::new(out, args.csv, &HEADER)?;
     for_each(&args.directory, |line| {
-        let row = line.row();
-        let is_latest = latest.get(&hasher.hash_one(row.url)) == Some(&row.fetched_at);
-        if is_latest { rows.write(&row) } else { Ok(()) }
+        let is_latest = latest.get(&hasher.hash_one(&line.decision.id)) == Some(&line.fetched_at);
+        if is_latest { rows.write(&line.row()) } else { Ok(()) }
     })?;
     rows.finish()?;
     Ok(Exit::Done)
@@ -158,13 +161,8 @@ fn for_each(run: &Path, mut visit: impl FnMut(&Line<'_>) -> Result<()>) -> Resul
             while lines.read_until(b'\n', &mut text).map_err(failure)? > 0 {
                 // The last line of a run that goes on may not be complete.
                 if text.ends_with(b"\n") {
-                    let bad = |error: serde_json::Error| failure(error.into());
-                    let line = if name == PAGES {
-                        Line::Page(serde_json::from_slice(&text).map_err(bad)?)
-                    } else {
-                        Line::Duplicate(serde_json::from_slice(&text).map_err(bad)?)
-                    };
-                    visit(&line)?;
+                    let line = serde_json::from_slice(&text);
+                    visit(&line.map_err(|error| failure(error.into()))?)?;
                 }
                 text.clear();
             }

@@ -56,7 +56,7 @@ pub(super) fn distances(found: &Match) -> String {
 pub(super) fn only_equal(sketch: &TextSketch, options: &Options) -> Option<String> {
     let (features, least) = (sketch.features, options.min_features);
     match features {
-        0 => Some("has no words, so only a page with the same body is its duplicate".to_owned()),
+        0 => Some("has no words, so only an equal one is its duplicate".to_owned()),
         _ if features < least => Some(format!(
             "has {}, fewer than {least} (dedup.min_features), so only an equal text is its duplicate",
             counted(features, "feature")

@@ -6,22 +6,20 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use bytesize::ByteSize;
 use tokio::{net::TcpListener, sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Exit, Failure, Result, cluster,
-    document::{Settings, preparation},
+    Exit, Failure, Result,
+    document::{Settings, Window, preparation, window},
     exit::{next_signal, runtime},
     notify,
 };
 use crate::{
-    cluster::Address,
     config::Config,
     crawl::{Control, Plan, Progress},
     live::{Shown, serve as show},
-    serve::{self, Options, ServeError},
+    serve::{self, Limits, Options, ServeError},
     state::Home,
 };
 
@@ -40,10 +38,10 @@ Examples:
     curl -d '{\"id\": \"a\", \"text\": \"The tide is high.\"}' http://127.0.0.1:8040/v1/judge
     PAGESIEVE_TOKEN=secret pagesieve serve --state seen.db --listen 0.0.0.0:8040")]
 pub(super) struct Args {
-    /// The file of the window; it is created if there is none. Or a PostgreSQL server, on which several services share a window:
-    /// `postgres://USER@HOST/DATABASE#NAME`
-    #[arg(long, value_name = "FILE|ADDRESS")]
-    state: PathBuf,
+    /// The file of the window; it is created if there is none. `:memory:` forgets the window at the end. Or a PostgreSQL server, on which several
+    /// services share a window: `postgres://USER@HOST/DATABASE#NAME`
+    #[arg(long, value_name = "FILE|ADDRESS", value_parser = window)]
+    state: Window,
     /// The address or host name and the port to listen on; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8040", value_parser = addresses)]
     listen: Listen,
@@ -52,18 +50,8 @@ pub(super) struct Args {
     /// The variable `PAGESIEVE_TOKEN` has the same meaning. An address that others can reach requires a token.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// The longest body of a request, and the longest line of a stream
-    #[arg(long, value_name = "SIZE", default_value = "8 MiB")]
-    max_body: ByteSize,
-    /// Maximum number of documents in an array
-    #[arg(long, value_name = "N", default_value_t = 256)]
-    max_batch: usize,
-    /// Maximum number of documents being prepared or judged, over all requests; further requests get 429
-    #[arg(long, value_name = "N", default_value_t = 1024)]
-    queue: usize,
-    /// Maximum number of connections; others wait
-    #[arg(long, value_name = "N", default_value_t = 256)]
-    connections: usize,
+    #[command(flatten)]
+    limits: Limits,
     #[command(flatten)]
     settings: Settings,
 }
@@ -86,7 +74,8 @@ pub(super) fn run(args: &Args) -> Result<Exit> {
     let token = token(args.token_file.as_deref())?;
     let help = "set PAGESIEVE_TOKEN or --token-file, or listen on 127.0.0.1";
     check_open(&args.listen, token.as_deref(), "use the filter", help)?;
-    if args.max_batch > args.queue || args.queue == 0 || args.connections == 0 {
+    let limits = &args.limits;
+    if limits.max_batch > limits.queue || limits.queue == 0 || limits.connections == 0 {
         return Err(Failure::refused(
             Exit::Usage,
             "--queue must be at least --max-batch, and neither --queue nor --connections can be 0"
@@ -94,19 +83,16 @@ pub(super) fn run(args: &Args) -> Result<Exit> {
             "raise --queue or lower --max-batch",
         ));
     }
-    let address = args.state.to_str().filter(|state| Address::is_meant(state));
-    let shared = address.map(cluster::read).transpose()?;
-    let home = shared.is_some().then(Home::make).transpose()?;
-    let options = Options {
-        state: home.as_ref().map_or_else(|| args.state.clone(), Home::path),
-        shared,
-        filter: config.dedup.filter(),
-        token,
-        max_body: usize::try_from(args.max_body.as_u64()).unwrap_or(usize::MAX),
-        max_batch: args.max_batch,
-        queue: args.queue,
-        connections: args.connections,
+    // What is kept in no file of the user is in one that is removed at the end.
+    let home = (!matches!(args.state, Window::File(_))).then(Home::make).transpose()?;
+    let in_home = || home.as_ref().map(Home::path).unwrap_or_default();
+    let (state, shared, shown) = match &args.state {
+        Window::File(path) => (path.clone(), None, path.clone()),
+        Window::Memory => (in_home(), None, in_home()),
+        Window::Shared(address) => (in_home(), Some(address.clone()), address.to_string().into()),
     };
+    let options =
+        Options { state, shared, filter: config.dedup.filter(), token, limits: limits.clone() };
     let (stopping, listen) = (CancellationToken::new(), args.listen.0.clone());
     let served = runtime()?.block_on(async {
         let prepare = |documents| preparation(&config, documents);
@@ -127,7 +113,7 @@ pub(super) fn run(args: &Args) -> Result<Exit> {
         served.map(|()| exit.unwrap_or(Exit::Done))
     });
     served.map_err(|error| match error {
-        ServeError::State(source) => Failure::State { path: args.state.clone(), source },
+        ServeError::State(source) => Failure::State { path: shown, source },
         ServeError::Listen { addresses, source } => {
             Failure::Listen { address: addresses[0], source }
         }

@@ -24,7 +24,7 @@ use crate::{
         recipe_of,
         scope::{Scope, ScopeError, Seed, SeedLineError, Source, read_seed_file},
     },
-    filter::MemoryError,
+    filter::{MemoryError, Similarity},
     fingerprint::HashSeedChoice,
     learn::{Rule, from_json},
     page::NormalUrl,
@@ -96,7 +96,7 @@ impl Draft {
     /// Never: every configuration can be written as TOML.
     pub fn over(defaults: &Config, flags: &[String]) -> Result<Self, ConfigError> {
         let toml = toml::to_string(defaults).expect("a configuration can be written");
-        Self::parse(Path::new("defaults"), toml, flags)
+        Self::parse(Path::new(DEFAULTS), toml, flags)
     }
 
     /// Whether a flag asks for a secret hash seed.
@@ -107,6 +107,9 @@ impl Draft {
         is_set && self.config.dedup.seed == HashSeedChoice::Secret
     }
 }
+
+/// The name of a text of defaults.
+const DEFAULTS: &str = "defaults";
 
 /// Turns a flag `key=value` into a line of TOML.
 ///
@@ -178,6 +181,7 @@ impl Draft {
     ///
     /// The first problem.
     pub fn check_dedup(self) -> Result<Config, ConfigError> {
+        self.similarity()?;
         let fits = self.config.dedup.filter().check();
         self.with_room(fits, None)
     }
@@ -188,11 +192,26 @@ impl Draft {
     ///
     /// The first problem.
     pub fn check_dedup_in_memory(self) -> Result<Config, ConfigError> {
+        self.similarity()?;
         let dedup = self.config.dedup.filter();
         let fits = dedup.check_with_digests();
         let state = "keep the digests on disk with `--state`";
         let instead = dedup.check().is_ok().then_some(state);
         self.with_room(fits, instead)
+    }
+
+    /// Refuses a similarity of pages that are not compared by their content.
+    fn similarity(&self) -> Result<(), ConfigError> {
+        let (dedup, place) = (&self.config.dedup, ["dedup", "similarity"]);
+        let is_set = |text: &Text| text.name != DEFAULTS && text.find(&place).is_some();
+        if dedup.similarity == Similarity::default()
+            || dedup.filter().compares_content()
+            || !self.texts.iter().any(is_set)
+        {
+            return Ok(());
+        }
+        let message = "`similarity` has no meaning without `mode = \"balanced\"` and `article`: pages are compared as texts then";
+        Err(self.invalid(&place, message, "of pages", "leave it out, or the other key"))
     }
 
     /// Explains a window that does not fit into memory. `instead` is a remedy other than a configuration key.

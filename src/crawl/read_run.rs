@@ -135,9 +135,10 @@ pub enum Outcome {
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Judged(VerdictName::Unique) => f.write_str("unique"),
-            Self::Judged(VerdictName::Exact) => f.write_str("exact duplicate"),
-            Self::Judged(VerdictName::Near) => f.write_str("near duplicate"),
+            Self::Judged(verdict @ (VerdictName::Exact | VerdictName::Near)) => {
+                write!(f, "{} duplicate", verdict.as_str())
+            }
+            Self::Judged(verdict) => f.write_str(verdict.as_str()),
             Self::Skipped(reason) => write!(f, "skipped: {reason}"),
         }
     }
@@ -266,7 +267,7 @@ impl PastRun {
             Ok::<_, StateError>(())
         })?;
         self.state.for_each_document(|document| {
-            let verdict = document.judgement.verdict.into();
+            let verdict = (&document.judgement).into();
             outcomes.insert(document.name, Outcome::Judged(verdict));
             Ok(())
         })?;
@@ -290,7 +291,7 @@ impl PastRun {
             let found = document.judgement.verdict.matched();
             Ok::<_, StateError>(JudgedPage {
                 url: document.name,
-                verdict: document.judgement.verdict.into(),
+                verdict: (&document.judgement).into(),
                 matched: found.map(|found| self.state.name_of(found.of)).transpose()?,
                 similarity: found.map(|found| found.similarity),
             })

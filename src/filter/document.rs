@@ -251,10 +251,13 @@ impl Documents {
         let origin = origin.map(OriginKey::of);
         let is_page = outline.is_some();
         let outline = outline.filter(|it| self.reads_content && !it.parents().is_empty());
+        let of_text = |sketch: TextSketch| {
+            let digest = sketch.digest.or_else(|| digest_without_words(text));
+            Sketch::of_text(TextSketch { digest, ..sketch }, origin)
+        };
         let (sketch, searched, read) = if let Some(outline) = outline {
-            let (content, keys, text) = reader::read(outline, text, &self.fingerprinter);
-            let text = Sketch::of_text(text, origin);
-            let sketch = Sketch { content: Some(content), keys: keys.stored, ..text };
+            let (content, keys, sketch) = reader::read(outline, text, &self.fingerprinter);
+            let sketch = Sketch { content: Some(content), keys: keys.stored, ..of_text(sketch) };
             (sketch, keys.searched, keys.read)
         } else {
             let (sketch, keys) = if is_page || self.are_shared {
@@ -262,11 +265,9 @@ impl Documents {
             } else {
                 (self.fingerprinter.sketch(text), Keys::default())
             };
-            let digest = sketch.digest.or_else(|| digest_without_words(text));
-            let sketch = Sketch::of_text(TextSketch { digest, ..sketch }, origin);
             let stored = if self.are_shared { keys.stored } else { Vec::new() };
             let read = if is_page { keys.read } else { Vec::new() };
-            (Sketch { keys: stored, ..sketch }, Vec::new(), read)
+            (Sketch { keys: stored, ..of_text(sketch) }, Vec::new(), read)
         };
         let document = self.sketched(id, TextSketch::default(), chars(text));
         Document { lang, at: Timestamp::now(), sketch, searched, read, ..document }

@@ -14,7 +14,7 @@ use super::{
     store::{Change, Ground, Horizon, JudgeError, Known, Store},
     template::{TemplateChange, TemplateSample, Templates},
     thresholds::Thresholds,
-    verdict::{Facts, Judgement, Kind, Match, Step, Verdict, Version},
+    verdict::{Facts, Judgement, Kind, Match, Previous, Step, Verdict},
     window::{Representative, Window},
 };
 use crate::{
@@ -125,8 +125,7 @@ impl<I: Index> Engine<I> {
         if is_ours { Ok(()) } else { Err(JudgeError::Recipe) }
     }
 
-    /// Judges a document and remembers it. Also says what a unique document has to do with an earlier one of its key, if keys are indexed: a version
-    /// without change does not enter the window again.
+    /// Judges a document and remembers it. A version without change does not enter the window again.
     ///
     /// # Errors
     /// If the store fails.
@@ -134,20 +133,64 @@ impl<I: Index> Engine<I> {
         &mut self,
         store: &mut S,
         document: &Document,
-    ) -> Result<(Judgement, Option<Version>), S::Error> {
+    ) -> Result<Judgement, S::Error> {
         self.advance(store, document.at)?;
-        let mut decided = self.decide(store, document)?;
-        let mut version = self.version(store, document, decided.verdict)?;
-        let change = if let Some(Version::Unchanged { .. }) = version {
+        let (decided, previous) = self.decide_and_settle(store, document, false)?;
+        let mut change = if previous.is_some_and(|it| it.is_unchanged) {
             self.position.unchanged += 1;
-            Change::of(self.numbered(decided.verdict, decided.facts))
+            Change::nothing(self.numbered(decided.verdict, decided.facts))
         } else {
-            decided = self.settle(store, document, decided, false)?;
-            version = version.filter(|_| decided.verdict.is_unique());
             self.add(document, decided)
         };
+        change.judgement.previous = previous;
         store.remember(document, &change)?;
-        Ok((change.judgement, version))
+        Ok(change.judgement)
+    }
+
+    /// Decides on a document for all that share the window; also finds the earlier version of a unique one. `is_looked_at`: nothing is claimed.
+    fn decide_and_settle<S: Store>(
+        &mut self,
+        store: &mut S,
+        document: &Document,
+        is_looked_at: bool,
+    ) -> Result<(Decided, Option<Previous>), S::Error> {
+        let decided = self.decide(store, document)?;
+        if !decided.verdict.is_unique() {
+            return Ok((decided, None));
+        }
+        let previous = self.previous(store, document)?;
+        if previous.is_some_and(|it| it.is_unchanged) {
+            return Ok((decided, previous));
+        }
+        let decided = self.settle(store, document, decided, is_looked_at)?;
+        let previous = previous.filter(|_| decided.verdict.is_unique());
+        Ok((decided, previous))
+    }
+
+    /// An earlier version of a document in the window, if keys are indexed: the latest one with the same text or bytes, or else the latest.
+    fn previous<S: Store>(
+        &mut self,
+        store: &mut S,
+        document: &Document,
+    ) -> Result<Option<Previous>, S::Error> {
+        let Some(latest) = self.window.latest(document.key) else { return Ok(None) };
+        let text = &document.sketch.text;
+        let digests = || document.sketch.body.into_iter().chain(text.digest);
+        let mut known = Vec::new();
+        for digest in digests() {
+            store.known_by(digest, &mut known)?;
+        }
+        known.retain(|it| it.key == document.key && it.alias.is_none());
+        let same = known.iter().filter_map(|it| self.window.get(it.id)).max_by_key(|it| it.id);
+        let has_nothing = digests().next().is_none() && latest.signature.is_none();
+        if let Some(Representative { id, at, .. }) = same.or(has_nothing.then_some(latest)) {
+            return Ok(Some(Previous { id, at, is_unchanged: true, distances: Some((0, 0)) }));
+        }
+        let signatures = latest.signature.zip(self.thresholds.comparable(text));
+        let distances =
+            signatures.map(|(a, b)| (a.fingerprint().distance(b.fingerprint()), a.distance(&b)));
+        let Representative { id, at, .. } = latest;
+        Ok(Some(Previous { id, at, is_unchanged: false, distances }))
     }
 
     /// Judges a document and remembers nothing. The number is that of the next document.
@@ -158,39 +201,18 @@ impl<I: Index> Engine<I> {
         &mut self,
         store: &mut S,
         document: &Document,
-    ) -> Result<(Judgement, Option<Version>), S::Error> {
+    ) -> Result<Judgement, S::Error> {
         self.at_limit.clear();
-        let decided = self.decide(store, document)?;
-        let decided = self.settle(store, document, decided, true)?;
+        let (decided, previous) = self.decide_and_settle(store, document, true)?;
         let Decided { verdict, facts, nearest, .. } = decided;
-        let (id, at) = (self.position.next, self.window.clock);
-        let version = self.version(store, document, verdict)?;
-        Ok((Judgement { id, at, verdict, facts, nearest }, version))
-    }
-
-    /// What a unique document has to do with the latest one of its key in the window.
-    fn version<S: Store>(
-        &mut self,
-        store: &mut S,
-        document: &Document,
-        verdict: Verdict,
-    ) -> Result<Option<Version>, S::Error> {
-        let latest = self.window.latest(document.key).filter(|_| verdict.is_unique());
-        let Some(latest) = latest else { return Ok(None) };
-        let (of, text) = (latest.id, &document.sketch.text);
-        let digests = || document.sketch.body.into_iter().chain(text.digest);
-        let mut known = Vec::new();
-        for digest in digests() {
-            store.known_by(digest, &mut known)?;
-        }
-        let has_nothing = digests().next().is_none() && latest.signature.is_none();
-        if has_nothing || known.iter().any(|it| it.id == of) {
-            return Ok(Some(Version::Unchanged { of }));
-        }
-        let signatures = latest.signature.zip(self.thresholds.comparable(text));
-        let distances =
-            signatures.map(|(a, b)| (a.fingerprint().distance(b.fingerprint()), a.distance(&b)));
-        Ok(Some(Version::Changed { of, distances }))
+        Ok(Judgement {
+            id: self.position.next,
+            at: self.window.clock,
+            verdict,
+            facts,
+            nearest,
+            previous,
+        })
     }
 
     /// Decides whether a document is a duplicate of one in the window.
@@ -225,7 +247,7 @@ impl<I: Index> Engine<I> {
         Ok(Decided { verdict, facts, new, nearest: nearest.filter(|_| near.is_none()) })
     }
 
-    /// Whether a document that is unique here is unique for all that share the window.
+    /// Whether a document that is unique here is so for all that share the window.
     fn settle<S: Store>(
         &self,
         store: &mut S,
@@ -233,9 +255,6 @@ impl<I: Index> Engine<I> {
         decided: Decided,
         is_looked_at: bool,
     ) -> Result<Decided, S::Error> {
-        if !decided.verdict.is_unique() {
-            return Ok(decided);
-        }
         let template = self.templates.get(document.sketch.origin);
         let (rule, thresholds, thin) = (&self.rule, &self.thresholds, decided.facts.thin);
         let ground = Ground { rule, thresholds, template, thin };
@@ -573,8 +592,9 @@ impl<I: Index> Engine<I> {
             self.enter_page(id, &document.sketch.keys, self.window.pages);
         }
         let template = self.learn(document);
-        let change = Change::of(self.numbered(Verdict::Unique, facts));
-        Change { digests, representative: Some(representative), template, ..change }
+        let judgement = self.numbered(Verdict::Unique, facts);
+        let representative = Some(representative);
+        Change { digests, representative, template, ..Change::nothing(judgement) }
     }
 
     /// Counts a duplicate. With digests that were not known yet it becomes an alias.
@@ -586,7 +606,7 @@ impl<I: Index> Engine<I> {
     ) -> Change {
         let alias = (!digests.is_empty()).then_some(self.position.aliases);
         self.position.aliases += u64::from(alias.is_some());
-        Change { digests, alias, ..Change::of(self.numbered(verdict, facts)) }
+        Change { digests, alias, ..Change::nothing(self.numbered(verdict, facts)) }
     }
 
     /// Learns from a unique page, before it gets its number. Copies teach nothing.
@@ -604,7 +624,7 @@ impl<I: Index> Engine<I> {
         if let Some(found) = verdict.matched() {
             self.position.duplicates[usize::from(found.kind == Kind::Near)] += 1;
         }
-        Judgement { id, at: self.window.clock, verdict, facts, nearest: None }
+        Judgement { id, at: self.window.clock, verdict, facts, nearest: None, previous: None }
     }
 }
 

@@ -87,9 +87,9 @@ pub use store::{JudgeError, Memory, Store};
 pub use template::Template;
 pub(crate) use template::{TemplateChange, TemplateSample};
 pub use thresholds::Thresholds;
-pub use verdict::{Facts, Judgement, Kind, Match, Step, Verdict};
 #[cfg(feature = "state")]
-pub use verdict::{Held, Version};
+pub use verdict::Held;
+pub use verdict::{Facts, Judgement, Kind, Match, Previous, Step, Verdict};
 #[cfg(feature = "state")]
 pub(crate) use window::Representative;
 pub use window::WindowOptions;
@@ -141,39 +141,13 @@ impl Filter {
 }
 
 impl<S: Store> Filter<S> {
-    /// Judges a document and remembers it, unless [keys are indexed](Self::judge_version) and it is a version without change. A durable filter does so
-    /// as part of the open transaction, and begins one if there is none.
+    /// Judges a document and remembers it. A durable filter does so as part of the open transaction, and begins one if there is none. If
+    /// [keys are indexed](Self::index_keys), a version without change does not enter the window again.
     ///
     /// # Errors
     /// If the document was made for a filter with another recipe: nothing has changed then. If the store cannot be read or written, or an
     /// earlier call failed; memory has no such errors.
     pub fn judge(&mut self, document: &Document) -> Result<Judgement, S::Error> {
-        self.engine.check(document)?;
-        self.store.attempt(|store| Ok(self.engine.judge(store, document)?.0))
-    }
-
-    /// The same as [`judge`](Self::judge); also says what a unique document has to do with an earlier version of it in the window, if
-    /// [keys are indexed](Self::index_keys). A version without change does not enter the window again.
-    ///
-    /// ```
-    /// use pagesieve::{Filter, filter::{Options, Version}};
-    ///
-    /// let mut filter = Filter::new(&Options::default())?;
-    /// filter.index_keys();
-    /// let document = filter.documents().text("a", "The tide is high.");
-    /// assert_eq!(filter.judge_version(&document)?.1, None);
-    /// assert!(matches!(filter.judge_version(&document)?.1, Some(Version::Unchanged { .. })));
-    /// assert_eq!(filter.len(), 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`judge`](Self::judge).
-    #[cfg(feature = "state")]
-    pub fn judge_version(
-        &mut self,
-        document: &Document,
-    ) -> Result<(Judgement, Option<Version>), S::Error> {
         self.engine.check(document)?;
         self.store.attempt(|store| self.engine.judge(store, document))
     }
@@ -183,19 +157,6 @@ impl<S: Store> Filter<S> {
     /// # Errors
     /// As [`judge`](Self::judge).
     pub fn peek(&mut self, document: &Document) -> Result<Judgement, S::Error> {
-        self.engine.check(document)?;
-        self.store.consult(|store| Ok(self.engine.peek(store, document)?.0))
-    }
-
-    /// The same as [`judge_version`](Self::judge_version), but remembers nothing.
-    ///
-    /// # Errors
-    /// As [`judge`](Self::judge).
-    #[cfg(feature = "state")]
-    pub fn peek_version(
-        &mut self,
-        document: &Document,
-    ) -> Result<(Judgement, Option<Version>), S::Error> {
         self.engine.check(document)?;
         self.store.consult(|store| self.engine.peek(store, document))
     }
@@ -218,6 +179,37 @@ impl<S: Store> Filter<S> {
             store.remember(document, &change)?;
             Ok(change.judgement)
         })
+    }
+
+    /// The id of the document that another one repeats. A filter in memory keeps ids if [keys are indexed](Self::index_keys).
+    ///
+    /// # Errors
+    /// If the store cannot be read, or an earlier call failed; memory has no such errors.
+    #[cfg(feature = "state")]
+    pub fn match_of(&self, judgement: &Judgement) -> Result<Option<String>, S::Error> {
+        let found = judgement.verdict.matched().map(|found| self.store.name_of(found.of));
+        found.transpose().map(Option::flatten)
+    }
+
+    /// Finds documents of the window by their keys from now on: [`find`](Self::find), and [`Judgement::previous`]. Takes some 27 bytes of memory
+    /// for each.
+    ///
+    /// ```
+    /// use pagesieve::{Filter, filter::Options};
+    ///
+    /// let mut filter = Filter::new(&Options::default())?;
+    /// filter.index_keys();
+    /// let document = filter.documents().text("a", "The tide is high.");
+    /// assert!(filter.judge(&document)?.is_new());
+    /// let again = filter.judge(&document)?;
+    /// assert!(again.previous.is_some_and(|previous| previous.is_unchanged) && !again.is_new());
+    /// assert_eq!(filter.len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[cfg(feature = "state")]
+    pub fn index_keys(&mut self) {
+        self.engine.window.index_keys();
+        self.store.keep_names();
     }
 
     /// Removes a unique document: from now on nothing repeats it. Returns whether it was in the window.
@@ -264,13 +256,6 @@ impl<S> Filter<S> {
     #[must_use]
     pub fn judged(&self) -> u64 {
         self.engine.position.next.0 - 1
-    }
-
-    /// Finds documents of the window by their keys from now on: [`find`](Self::find) and [`judge_version`](Self::judge_version). Takes some 27
-    /// bytes of memory for each.
-    #[cfg(feature = "state")]
-    pub fn index_keys(&mut self) {
-        self.engine.window.index_keys();
     }
 
     /// The latest unique document of the window that has this key, if [keys are indexed](Self::index_keys).

@@ -23,7 +23,8 @@ pub struct Options {
     pub mode: Mode,
     /// The radius of the index, in bits of the fingerprint: 0 to 11. By default the mode's.
     pub radius: Option<Radius>,
-    /// How similar texts must be, instead of what the mode says; in mode `balanced` only. That of pages is [`Rule::similarity`].
+    /// How similar texts must be, instead of what the mode says: without a radius, and in mode `balanced` only. That of pages is
+    /// [`Rule::similarity`]. Texts are compared by [`Similarity::LEAST_OF_TEXTS`] at least.
     pub similarity: Option<Similarity>,
     /// The seed of the hashes that fingerprints are made of: `seed` in a configuration.
     pub hash_seed: HashSeedChoice,
@@ -113,7 +114,7 @@ impl Options {
     /// The radius of the index, in bits: as given, or that of the similarity, or the mode's.
     #[must_use]
     pub fn radius(&self) -> u32 {
-        let of_rule = || match self.similarity.filter(|_| self.mode == Mode::Balanced) {
+        let of_rule = || match self.similarity {
             // As far as that of the mode for its own signatures.
             Some(similarity) => (similarity.signature_bits() * self.mode.radius())
                 .div_ceil(BALANCED)
@@ -121,6 +122,18 @@ impl Options {
             None => self.mode.radius(),
         };
         self.radius.map_or_else(of_rule, Radius::get)
+    }
+
+    /// Refuses a similarity beside what it stands for.
+    ///
+    /// # Errors
+    /// If there is a radius or another mode too.
+    pub fn check_similarity(&self) -> Result<(), OptionsError> {
+        match (self.similarity, self.radius, self.mode) {
+            (None, ..) | (_, None, Mode::Balanced) => Ok(()),
+            (_, Some(_), _) => Err(OptionsError::Similarity("radius")),
+            (_, None, _) => Err(OptionsError::Similarity("mode")),
+        }
     }
 
     /// Checks that the window fits in `memory`, if its documents are in a file.
@@ -157,6 +170,7 @@ impl Options {
     }
 
     fn index_in(&self, layout: TableLayout) -> Result<BlockIndex, OptionsError> {
+        self.check_similarity()?;
         tracing::info!(index = %layout, "the index is laid out");
         let index = BlockIndex::with_layout(layout)?;
         Ok(match NonZeroU32::new(self.audit) {
@@ -228,6 +242,9 @@ pub enum OptionsError {
     /// This build lacks a Cargo feature that they need.
     #[error(transparent)]
     Recipe(#[from] RecipeError),
+    /// A similarity is given beside this option.
+    #[error("`similarity` says what is near, and so does `{0}`: give one of them")]
+    Similarity(&'static str),
 }
 
 /// A window for which [`Options::memory`] has no room.

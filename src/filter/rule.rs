@@ -92,14 +92,18 @@ impl Similarity {
 }
 
 impl Similarity {
+    /// Texts are compared by this similarity at least. The fingerprint is a quarter of the signature, and the index searches up to 11 bits of it: of
+    /// texts that differ in more than 44 bits of 256 it would find less than half.
+    pub const LEAST_OF_TEXTS: f64 = 0.86;
+
     /// The number of bits, of 256, in which the signatures of texts differ whose similarity, the cosine of their features, is this.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "it is from 0 to 128"
+        reason = "it is from 0 to 44"
     )]
     pub(super) fn signature_bits(self) -> u32 {
-        (self.0.acos() * 256.0 / PI).round() as u32
+        (self.0.max(Self::LEAST_OF_TEXTS).acos() * 256.0 / PI).round() as u32
     }
 }
 

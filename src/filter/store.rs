@@ -1,6 +1,6 @@
 //! Where the filter keeps the documents that it knows: what a store does, and the store in memory.
 
-use std::iter;
+use std::{collections::VecDeque, iter};
 
 use super::{
     document::Document,
@@ -27,8 +27,8 @@ pub struct Change {
 }
 
 impl Change {
-    /// Of a judgement that adds nothing.
-    pub(super) fn of(judgement: Judgement) -> Self {
+    /// A judgement by which nothing enters.
+    pub(super) fn nothing(judgement: Judgement) -> Self {
         let digests = Vec::new();
         Self { judgement, digests, alias: None, representative: None, template: None }
     }
@@ -119,6 +119,15 @@ pub trait Store: Sized {
     /// If the store cannot be written.
     fn remember(&mut self, document: &Document, change: &Change) -> Result<(), Self::Error>;
 
+    /// Keeps the ids of unique documents from now on, if the store does not anyway.
+    fn keep_names(&mut self) {}
+
+    /// The id of a document of the window, if it is kept.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    fn name_of(&self, id: DocId) -> Result<Option<String>, Self::Error>;
+
     /// Forgets a unique document that was taken out of the window.
     ///
     /// # Errors
@@ -191,6 +200,8 @@ pub struct Memory {
     contents: IncrementalQueue<(DocId, Box<[u8]>)>,
     /// Bytes of the contents.
     pub(super) contents_size: usize,
+    /// The ids of unique documents, if they are kept.
+    names: Option<Names>,
 }
 
 /// What is known of an alias besides.
@@ -245,7 +256,18 @@ impl Store for Memory {
         if let Some(content) = change.content_of(document) {
             self.keep_content(change.judgement.id, content);
         }
+        if let Some(names) = self.names.as_mut().filter(|_| change.representative.is_some()) {
+            names.push(change.judgement.id, &document.id);
+        }
         Ok(())
+    }
+
+    fn keep_names(&mut self) {
+        self.names.get_or_insert_default();
+    }
+
+    fn name_of(&self, id: DocId) -> Result<Option<String>, JudgeError> {
+        Ok(self.names.as_ref().and_then(|names| names.get(id)).map(str::to_owned))
     }
 
     /// What it knows of the document leaves with the window.
@@ -261,7 +283,55 @@ impl Store for Memory {
         }
         self.representatives.drop_while(|record| record.id < horizon.representative);
         self.aliases.drop_while(|record| record.more.number < horizon.alias);
+        if let Some(names) = &mut self.names {
+            names.expire(horizon.representative);
+        }
         Ok(())
+    }
+}
+
+/// The ids of unique documents, oldest first, in blocks: a block is one allocation for many.
+#[derive(Clone, Debug, Default)]
+struct Names(VecDeque<NameBlock>);
+
+#[derive(Clone, Debug, Default)]
+struct NameBlock {
+    numbers: Vec<DocId>,
+    /// Where each id ends in the text.
+    ends: Vec<usize>,
+    text: String,
+}
+
+impl Names {
+    const BLOCK: usize = 1024;
+
+    /// Numbers grow from call to call.
+    fn push(&mut self, number: DocId, name: &str) {
+        if let Some(last) = self.0.back_mut().filter(|last| last.numbers.len() == Self::BLOCK) {
+            last.text.shrink_to_fit();
+        }
+        if self.0.back().is_none_or(|last| last.numbers.len() == Self::BLOCK) {
+            self.0.push_back(NameBlock::default());
+        }
+        let block = self.0.back_mut().expect("there is one");
+        block.text.push_str(name);
+        block.numbers.push(number);
+        block.ends.push(block.text.len());
+    }
+
+    fn get(&self, number: DocId) -> Option<&str> {
+        let after = self.0.partition_point(|block| block.numbers[0] <= number);
+        let block = &self.0[after.checked_sub(1)?];
+        let place = block.numbers.binary_search(&number).ok()?;
+        let start = place.checked_sub(1).map_or(0, |before| block.ends[before]);
+        Some(&block.text[start..block.ends[place]])
+    }
+
+    /// Drops blocks in which all are older.
+    fn expire(&mut self, oldest: DocId) {
+        let is_past =
+            |block: &mut NameBlock| block.numbers.last().is_some_and(|last| *last < oldest);
+        while self.0.pop_front_if(is_past).is_some() {}
     }
 }
 

@@ -168,5 +168,6 @@ mod tests {
         };
         assert_eq!(bits(0.95), (9, 26), "that of the mode");
         assert_eq!([bits(1.0), bits(0.99), bits(0.9)], [(0, 0), (5, 12), (11, 37)]);
+        assert_eq!([bits(0.86), bits(0.5)], [(11, 4 * 11); 2], "the index searches no further");
     }
 }

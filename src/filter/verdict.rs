@@ -120,24 +120,30 @@ pub struct Judgement {
     /// Of a unique page that was compared with others: the most similar of those that have enough in common with it, and how similar the two are,
     /// from 0 to 1, by [`Comparison::similarity`](super::Comparison).
     pub nearest: Option<(DocId, f32)>,
+    /// Of a unique document an earlier version in the window, if keys are indexed there and it has one.
+    pub previous: Option<Previous>,
 }
 
-/// What a unique document has to do with an earlier one of the same key in the window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+impl Judgement {
+    /// Whether nothing like the document was in the window, and it has entered: it is unique, and no version without change.
+    #[must_use]
+    pub fn is_new(&self) -> bool {
+        self.verdict.is_unique() && self.previous.is_none_or(|previous| !previous.is_unchanged)
+    }
+}
+
+/// An earlier version of a document, of the same key, that is in the window: the latest one without change, or else the latest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub enum Version {
-    /// It has the same text or bytes. It does not enter the window again.
-    Unchanged {
-        /// The latest earlier version.
-        of: DocId,
-    },
-    /// It is another text.
-    Changed {
-        /// The latest earlier version.
-        of: DocId,
-        /// In how many of the 64 bits of the fingerprint and the 256 of the signature the two differ, if both are long enough.
-        distances: Option<(u32, u32)>,
-    },
+pub struct Previous {
+    /// Its number.
+    pub id: DocId,
+    /// When it arrived, by the window's clock.
+    pub at: Timestamp,
+    /// Whether the document has the same text or bytes. It does not enter the window again then.
+    pub is_unchanged: bool,
+    /// In how many of the 64 bits of the fingerprint and the 256 of the signature the two differ, if both are long enough.
+    pub distances: Option<(u32, u32)>,
 }
 
 /// A unique document of the window.

@@ -62,17 +62,8 @@ struct Line<'a> {
 }
 
 impl Prepared {
-    /// The decision as a line of the output; `of` is the id of the match.
+    /// The decision as a line of the output; `of` is the id of the match, and `against` names the state that has it, if it is another one.
     pub(crate) fn line<'a>(
-        &'a self,
-        judged: &'a Judgement,
-        of: Option<&'a str>,
-    ) -> impl Serialize + 'a {
-        self.line_against(judged, of, None)
-    }
-
-    /// The same for a match in the state that `against` names.
-    pub(crate) fn line_against<'a>(
         &'a self,
         judged: &'a Judgement,
         of: Option<&'a str>,

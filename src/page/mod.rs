@@ -95,6 +95,17 @@ impl Sub<Duration> for Timestamp {
     }
 }
 
+/// RFC 3339 in UTC, or the number if it is outside the years that RFC 3339 can express.
+#[cfg(feature = "html")]
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match jiff::Timestamp::from_millisecond(self.0) {
+            Ok(at) => at.fmt(f),
+            Err(_) => self.0.fmt(f),
+        }
+    }
+}
+
 /// The same instant, written as RFC 3339 in UTC; the epoch if it is outside the years that RFC 3339 can express.
 #[cfg(feature = "crawl")]
 impl From<Timestamp> for jiff::Timestamp {

@@ -104,7 +104,7 @@ fn member(document: JudgedDocument, kept: &JudgedDocument) -> Option<Member> {
         same_site: site(url.as_ref()) == site(of.as_ref()),
         url: document.name,
         title: document.title,
-        verdict: document.judgement.verdict.into(),
+        verdict: (&document.judgement).into(),
         step: Some(found.step),
         distance: found.distance,
         signature_distance: found.signature_distance,

@@ -71,8 +71,14 @@ impl Counted {
         self.last.0 += 1;
         let id = self.last;
         let facts = Facts { lang: Lang::new(page.lang), ..Facts::default() };
-        let judgement =
-            Judgement { id, at: crate::page::Timestamp(0), verdict, facts, nearest: None };
+        let judgement = Judgement {
+            id,
+            at: crate::page::Timestamp(0),
+            verdict,
+            facts,
+            nearest: None,
+            previous: None,
+        };
         self.state.add_document(page.url, &judgement, None).unwrap();
         let stored = page.repeats.is_none();
         self.state.describe_document(id, Some(title), stored, None, false).unwrap();

@@ -144,7 +144,9 @@ impl Problem {
 
 impl From<QueryRejection> for Problem {
     fn from(rejected: QueryRejection) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, rejected.body_text())
+        let said = rejected.body_text();
+        let why = said.strip_prefix("Failed to deserialize query string: ").unwrap_or(&said);
+        Self::new(StatusCode::BAD_REQUEST, format!("the query cannot be read: {why}"))
     }
 }
 

@@ -102,13 +102,14 @@ fn open(
     let report = |restored| {
         phase.send_replace(Phase::Restoring(restored));
     };
-    let filter = if let Some(address) = shared {
+    let mut filter = if let Some(address) = shared {
         DurableFilter::share_at(address, options, path)?
     } else {
         let state = State::open(path)?;
         report(Restored { read: 0, all: 0 });
         DurableFilter::of_filter(state, options, || HashSeed::PUBLIC, report)?
     };
+    filter.index_keys();
     phase.send_replace(Phase::Ready);
     Ok(filter)
 }
@@ -206,7 +207,7 @@ pub(super) fn explain(pair: &[Prepared], options: &Options) -> Option<Explanatio
     let [one, other] = [&a_sketch.text, &b_sketch.text];
     let signature_distance = one.signature.distance(&other.signature);
     Some(Explanation {
-        decision: to_raw_value(&b.line(&judged, of)).ok()?,
+        decision: to_raw_value(&b.line(&judged, of, None)).ok()?,
         distance: one.signature.fingerprint().distance(other.signature.fingerprint()),
         signature_distance,
         similarity: if are_pages {
@@ -230,13 +231,14 @@ pub(super) fn lookup(
 ) -> Result<String, StateError> {
     let Nearest { judgement: judged, documents: near, .. } =
         filter.nearest(&document.document, limit)?;
-    let of = judged.verdict.matched().map(|found| filter.id_of(found.of)).transpose()?;
+    let of = filter.match_of(&judged)?;
     let near = near.into_iter().map(|(id, distance, signature_distance)| {
         let (id, similarity) = (filter.id_of(id)?, similarity(signature_distance));
         Ok::<_, StateError>(Near { id, distance, signature_distance, similarity })
     });
     let found = Lookup {
-        decision: to_raw_value(&document.line(&judged, of.as_deref())).expect("a decision is JSON"),
+        decision: to_raw_value(&document.line(&judged, of.as_deref(), None))
+            .expect("a decision is JSON"),
         compared: filter.len(),
         nearest: near.collect::<Result<_, _>>()?,
     };

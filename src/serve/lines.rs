@@ -76,7 +76,7 @@ enum Lost {
 pub(super) async fn answers(service: Arc<Service>, body: Body, dry: bool, waits: bool) -> Body {
     let body = body.into_data_stream();
     let streams = Arc::clone(&service.streams);
-    let size = service.options.max_body;
+    let size = service.options.limits.max_body;
     let mut lines = Lines {
         service,
         body,
@@ -199,7 +199,7 @@ impl Lines {
 
     /// Reads until there is a line, and what has arrived after it.
     async fn read(&mut self) -> More {
-        let limit = self.service.options.max_body;
+        let limit = self.service.options.limits.max_body;
         if let Some(why) = &self.broken {
             return More::Broken(why.clone());
         }
@@ -229,8 +229,8 @@ impl Lines {
 
     /// Takes complete lines, and at the end the last one.
     fn take(&mut self, is_end: bool) -> Vec<Line> {
-        let limit = self.service.options.max_body;
-        let most = (self.service.options.queue / SHARE).clamp(1, BATCH);
+        let limit = self.service.options.limits.max_body;
+        let most = (self.service.options.limits.queue / SHARE).clamp(1, BATCH);
         let (mut lines, mut start) = (Vec::new(), 0);
         while lines.len() < most {
             let rest = &self.read[start..];

@@ -27,6 +27,7 @@ use std::{
 };
 
 use axum::Router;
+use bytesize::ByteSize;
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::graceful::GracefulShutdown,
@@ -46,6 +47,7 @@ use crate::{
     filter,
     fingerprint::HashSeed,
     input::{Input, Prepared, prepare},
+    sink::VerdictName,
     state::{DurableFilter, StateError},
     submission::{Preparation, Times},
 };
@@ -65,14 +67,29 @@ pub(crate) struct Options {
     pub(crate) filter: filter::Options,
     /// What a client must send as `Authorization: Bearer`, if anything.
     pub(crate) token: Option<String>,
-    /// The longest body in bytes, and the longest line of a stream.
+    pub(crate) limits: Limits,
+}
+
+/// What clients may take.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Limits {
+    /// The longest body of a request, and the longest line of a stream
+    #[arg(long, value_name = "SIZE", default_value = "8 MiB", value_parser = size)]
     pub(crate) max_body: usize,
-    /// The maximum number of documents in an array.
+    /// Maximum number of documents in an array
+    #[arg(long, value_name = "N", default_value_t = 256)]
     pub(crate) max_batch: usize,
-    /// The maximum number of documents being prepared or judged, over all requests.
+    /// Maximum number of documents being prepared or judged, over all requests; further requests get 429
+    #[arg(long, value_name = "N", default_value_t = 1024)]
     pub(crate) queue: usize,
-    /// The most connections.
+    /// Maximum number of connections; others wait
+    #[arg(long, value_name = "N", default_value_t = 256)]
     pub(crate) connections: usize,
+}
+
+fn size(text: &str) -> Result<usize, String> {
+    let size: ByteSize = text.parse()?;
+    Ok(usize::try_from(size.as_u64()).unwrap_or(usize::MAX))
 }
 
 /// What all requests share.
@@ -125,13 +142,13 @@ pub(crate) async fn run(
     let service = Service {
         preparation: Arc::new(prepare(documents)),
         judge,
-        room: Arc::new(Semaphore::new(options.queue)),
+        room: Arc::new(Semaphore::new(options.limits.queue)),
         metrics: Metrics::new(options.shared.is_some()),
         streams: Arc::clone(&streams),
         stopping: stopping.clone(),
         options,
     };
-    let most = service.options.connections;
+    let most = service.options.limits.connections;
     let router = routes::router(Arc::new(service));
     let serving = async {
         accept(listener, router, most, &stopping).await;
@@ -179,7 +196,7 @@ impl Service {
 
     /// Judges documents when there is room in the queue. The decisions are in their order.
     async fn judge_all(&self, inputs: Vec<Input>, dry: bool) -> Result<Vec<String>, Gone> {
-        let most = u32::try_from(inputs.len().min(self.options.queue)).unwrap_or(u32::MAX);
+        let most = u32::try_from(inputs.len().min(self.options.limits.queue)).unwrap_or(u32::MAX);
         let room = Arc::clone(&self.room).acquire_many_owned(most).await.map_err(|_| Gone)?;
         self.judge_in(room, inputs, dry).await
     }
@@ -230,15 +247,9 @@ fn judge(
 ) -> Result<(&'static str, String), StateError> {
     let judged =
         if dry { filter.peek(&document.document)? } else { filter.judge(&document.document)? };
-    let matched = judged.verdict.matched();
-    let of = matched.map(|found| filter.id_of(found.of)).transpose()?;
-    let verdict = match matched.map(|found| found.kind) {
-        None => "unique",
-        Some(filter::Kind::Exact) => "exact",
-        Some(filter::Kind::Near) => "near",
-    };
-    let line = serde_json::to_string(&document.line(&judged, of.as_deref()));
-    Ok((verdict, line.expect("a decision is JSON")))
+    let of = filter.match_of(&judged)?;
+    let line = serde_json::to_string(&document.line(&judged, of.as_deref(), None));
+    Ok((VerdictName::from(&judged).as_str(), line.expect("a decision is JSON")))
 }
 
 /// How long the head of a request may take, and the pause before it on a connection that was used.

@@ -231,9 +231,9 @@ pub(super) async fn judge(
     body: Body,
 ) -> Result<Response, Problem> {
     let Query(judging) = judging?;
-    let bytes = body::read(body, service.options.max_body).await?;
+    let bytes = body::read(body, service.options.limits.max_body).await?;
     let Documents { inputs, is_array } =
-        Documents::parse(&bytes, service.options.max_batch, service.times())?;
+        Documents::parse(&bytes, service.options.limits.max_batch, service.times())?;
     drop(bytes);
     let room = service.room(inputs.len()).ok_or_else(Problem::busy)?;
     let decisions = service.judge_in(room, inputs, judging.dry).await?;
@@ -293,7 +293,7 @@ pub(super) async fn explain(
     State(service): Shared,
     body: Body,
 ) -> Result<Json<Explanation>, Problem> {
-    let bytes = body::read(body, service.options.max_body).await?;
+    let bytes = body::read(body, service.options.limits.max_body).await?;
     let pair: Pair<'_> = serde_json::from_slice(&bytes).map_err(|error| {
         Problem::document(
             format!("the body must be {{\"a\": DOCUMENT, \"b\": DOCUMENT}}: {error}"),
@@ -340,7 +340,7 @@ pub(super) async fn lookup(
     body: Body,
 ) -> Result<Response, Problem> {
     let Query(looking) = looking?;
-    let bytes = body::read(body, service.options.max_body).await?;
+    let bytes = body::read(body, service.options.limits.max_body).await?;
     let input = read_document(&bytes, service.times())
         .map_err(|error| Problem::document(error.to_string(), None))?;
     let room = service.room(1).ok_or_else(Problem::busy)?;
@@ -464,7 +464,7 @@ pub(super) async fn readyz(State(service): Shared) -> Result<&'static str, Probl
 
 /// Metrics for Prometheus
 ///
-/// In the format `OpenMetrics`, or in the older format of Prometheus if `Accept` has only that.
+/// In the format `OpenMetrics`, or in the older format of Prometheus if `Accept` prefers that.
 #[utoipa::path(get, path = "/metrics", responses(
     (status = 200, description = "Counts", content(
         (String = "text/plain"),
@@ -473,19 +473,36 @@ pub(super) async fn readyz(State(service): Shared) -> Result<&'static str, Probl
     (status = 401, description = "The token is missing or wrong", body = Said),
 ))]
 pub(super) async fn metrics(State(service): Shared, head: HeaderMap) -> Response {
-    let mut accepted = head.get_all(header::ACCEPT).into_iter().filter_map(|it| it.to_str().ok());
-    let is_open = |it: &str| {
-        ["application/openmetrics-text", "application/*", "*/*"]
-            .iter()
-            .any(|open| it.contains(open))
-    };
-    let is_open = !head.contains_key(header::ACCEPT) || accepted.any(is_open);
-    let (kind, text) = if is_open {
+    let accepted = head.get_all(header::ACCEPT).into_iter().filter_map(|it| it.to_str().ok());
+    let accepted = accepted.collect::<Vec<_>>().join(",");
+    let open = quality(&accepted, "application/openmetrics-text");
+    let (kind, text) = if open > 0.0 && open >= quality(&accepted, "text/plain") {
         ("application/openmetrics-text; version=1.0.0; charset=utf-8", service.metrics.text())
     } else {
         ("text/plain; version=0.0.4; charset=utf-8", service.metrics.plain_text())
     };
     ([(header::CONTENT_TYPE, kind)], text).into_response()
+}
+
+/// How much a client wants a type, from 0 to 1, by its `Accept` (RFC 9110): the most specific range that has the type says it.
+fn quality(accepted: &str, kind: &str) -> f32 {
+    if accepted.trim().is_empty() {
+        return 1.0;
+    }
+    let all = &kind[..=kind.find('/').unwrap_or(0)];
+    let ranges = accepted.split(',').filter_map(|range| {
+        let mut parts = range.split(';').map(str::trim);
+        let specific = match parts.next()? {
+            range if range.eq_ignore_ascii_case(kind) => 2,
+            range if range.strip_suffix('*').is_some_and(|it| it.eq_ignore_ascii_case(all)) => 1,
+            "*/*" => 0,
+            _ => return None,
+        };
+        let quality = parts.find_map(|it| it.strip_prefix("q=")?.parse().ok());
+        Some((specific, quality.unwrap_or(1.0_f32)))
+    });
+    let order = |a: &(u8, f32), b: &(u8, f32)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1));
+    ranges.max_by(order).map_or(0.0, |(_, quality)| quality)
 }
 
 /// A response with this JSON.

@@ -39,7 +39,7 @@ pub(super) struct Submitted {
     url: Option<String>,
     /// When it arrived: RFC 3339 with a time zone, or seconds or milliseconds since 1970. Default: now. More than a day in the future is refused.
     #[schema(required = false)]
-    time: Option<StringOrInteger>,
+    time: Option<StringOrNumber>,
 }
 
 /// A string or an integer
@@ -48,6 +48,14 @@ pub(super) struct Submitted {
 pub(super) enum StringOrInteger {
     Text(String),
     Number(i64),
+}
+
+/// A string or a number
+#[derive(Debug, ToSchema)]
+#[serde(untagged)]
+pub(super) enum StringOrNumber {
+    Text(String),
+    Number(f64),
 }
 
 /// A document, or an array of them
@@ -73,6 +81,9 @@ pub(super) struct Decided {
     /// The document that it repeats, if it is a duplicate.
     #[schema(required = true)]
     r#match: Option<Matched>,
+    /// The version of the document that the window had before, if it is unchanged or changed; absent otherwise.
+    #[schema(nullable = false)]
+    previous: Option<Previous>,
     /// 64 bits as 16 hexadecimal digits; null for a text without words.
     #[schema(required = true)]
     fingerprint: Option<String>,
@@ -96,6 +107,23 @@ enum Verdict {
     Unique,
     Exact,
     Near,
+    /// The window has the document with the same text or bytes.
+    Unchanged,
+    /// The window has another version of the document.
+    Changed,
+}
+
+/// A version of a document.
+#[derive(Debug, ToSchema)]
+struct Previous {
+    /// When it arrived: RFC 3339.
+    time: String,
+    /// Number of differing bits of the 64 of the fingerprint; null if a text is too short.
+    #[schema(required = true)]
+    distance: Option<u32>,
+    /// Number of differing bits of the 256 of the signature; null if a text is too short.
+    #[schema(required = true)]
+    signature_distance: Option<u32>,
 }
 
 #[derive(Debug, ToSchema)]

@@ -31,7 +31,7 @@ use self::{
     warc::{Exchange, RunFields, Warc},
 };
 use crate::{
-    filter::{Judgement, Kind, Step, Verdict},
+    filter::{Judgement, Kind, Previous, Step},
     fingerprint::{Fingerprint, Signature},
     state::{Reason, is_full, is_read_only},
 };
@@ -298,14 +298,34 @@ pub enum VerdictName {
     Exact,
     /// Its article or text is nearly equal to that of its match.
     Near,
+    /// The window has it with the same text or bytes.
+    Unchanged,
+    /// It is unique, and the window has an earlier version of it.
+    Changed,
 }
 
-impl From<Verdict> for VerdictName {
-    fn from(verdict: Verdict) -> Self {
-        match verdict.matched().map(|matched| matched.kind) {
-            None => Self::Unique,
-            Some(Kind::Exact) => Self::Exact,
-            Some(Kind::Near) => Self::Near,
+impl VerdictName {
+    /// As it is written.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unique => "unique",
+            Self::Exact => "exact",
+            Self::Near => "near",
+            Self::Unchanged => "unchanged",
+            Self::Changed => "changed",
+        }
+    }
+}
+
+impl From<&Judgement> for VerdictName {
+    fn from(judgement: &Judgement) -> Self {
+        match (judgement.verdict.matched().map(|matched| matched.kind), judgement.previous) {
+            (Some(Kind::Exact), _) => Self::Exact,
+            (Some(Kind::Near), _) => Self::Near,
+            (None, None) => Self::Unique,
+            (None, Some(Previous { is_unchanged: true, .. })) => Self::Unchanged,
+            (None, Some(_)) => Self::Changed,
         }
     }
 }
@@ -325,6 +345,24 @@ pub struct MatchFields<'a> {
     pub similarity: f32,
 }
 
+/// The version of a document that the window had before.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PreviousFields {
+    /// When it arrived, by the window's clock.
+    pub time: jiff::Timestamp,
+    /// Number of differing bits of the 64 of the fingerprint, if both texts are long enough.
+    pub distance: Option<u32>,
+    /// Number of differing bits of the 256 of the signature, if both texts are long enough.
+    pub signature_distance: Option<u32>,
+}
+
+impl From<Previous> for PreviousFields {
+    fn from(Previous { at, distances, .. }: Previous) -> Self {
+        let (distance, signature_distance) = distances.unzip();
+        Self { time: at.into(), distance, signature_distance }
+    }
+}
+
 /// A decision: a line of the output of `filter`, and the first fields of the lines of `pages.jsonl` and `duplicates.jsonl`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decision<'a> {
@@ -341,6 +379,9 @@ pub struct Decision<'a> {
     /// The document it repeats, if it is a duplicate.
     #[serde(rename = "match", borrow)]
     pub matched: Option<MatchFields<'a>>,
+    /// The version that it replaces, or that is the same. Crawls have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous: Option<PreviousFields>,
     /// The fingerprint, unless the text has no features.
     pub fingerprint: Option<Fingerprint>,
     /// Number of characters of the text as on the page.
@@ -368,7 +409,7 @@ impl<'a> Decision<'a> {
         Self {
             id: id.into(),
             url: url.map(Cow::Borrowed),
-            verdict: (*verdict).into(),
+            verdict: judgement.into(),
             step: matched.map(|matched| matched.step),
             matched: matched.map(|matched| MatchFields {
                 id: of.unwrap_or_default().into(),
@@ -376,6 +417,7 @@ impl<'a> Decision<'a> {
                 signature_distance: matched.signature_distance,
                 similarity: matched.similarity,
             }),
+            previous: judgement.previous.map(Into::into),
             fingerprint: facts.fingerprint,
             chars: facts.chars.into(),
             features: facts.features,

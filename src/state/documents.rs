@@ -85,7 +85,7 @@ impl State {
         judgement: &Judgement,
         entered: Option<&Entered<'_>>,
     ) -> Result<(), StateError> {
-        let Judgement { id, at, verdict, facts, nearest } = judgement;
+        let Judgement { id, at, verdict, facts, nearest, .. } = judgement;
         let found = verdict.matched();
         let similarity =
             found.map(|found| found.similarity).or(nearest.map(|(_, similarity)| similarity));
@@ -281,7 +281,14 @@ pub(super) fn read_document(row: &Row<'_>) -> rusqlite::Result<JudgedDocument> {
         name: row.get(1)?,
         title: row.get(2)?,
         stored: row.get(4)?,
-        judgement: Judgement { id, at, verdict: read_verdict(row)?, facts, nearest },
+        judgement: Judgement {
+            id,
+            at,
+            verdict: read_verdict(row)?,
+            facts,
+            nearest,
+            previous: None,
+        },
         capture: payload.zip(asked).map(|(payload, at)| Capture { payload, at: Timestamp(at) }),
         needs_scripts: flags & NEEDS_SCRIPTS != 0,
     })
@@ -405,7 +412,7 @@ impl State {
             name,
             title: None,
             stored: false,
-            judgement: Judgement { id, at, verdict, facts, nearest: None },
+            judgement: Judgement { id, at, verdict, facts, nearest: None, previous: None },
             capture: None,
             needs_scripts: false,
         }))

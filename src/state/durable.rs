@@ -225,10 +225,7 @@ impl Filter<Durable> {
     /// # Errors
     /// If the file cannot be read, there is no such document, or an earlier call failed.
     pub fn id_of(&self, id: DocId) -> Result<String, StateError> {
-        if self.store.transaction == Transaction::Failed {
-            return Err(StateError::RolledBack);
-        }
-        self.state().name_of(id)
+        self.store.name(id)
     }
 
     /// The documents of the window whose signatures differ least from that of a document, at most so many. Compares with all of the window.
@@ -414,6 +411,13 @@ impl Durable {
         }
     }
 
+    fn name(&self, id: DocId) -> Result<String, StateError> {
+        if self.transaction == Transaction::Failed {
+            return Err(StateError::RolledBack);
+        }
+        self.state.name_of(id)
+    }
+
     /// Whether the file is as the memory says.
     fn check(&mut self) -> Result<(), StateError> {
         self.state.check_owner()?;
@@ -440,9 +444,16 @@ impl Store for Durable {
         self.state.content(id)
     }
 
+    fn name_of(&self, id: DocId) -> Result<Option<String>, StateError> {
+        self.name(id).map(Some)
+    }
+
     fn remember(&mut self, document: &Document, change: &Change) -> Result<(), StateError> {
         let Change { judgement, digests, alias, representative, template } = change;
         self.digests.insert(digests, judgement.id, *alias);
+        if judgement.verdict.is_unique() && !judgement.is_new() {
+            return Ok(());
+        }
         let is_known = representative.is_some() || alias.is_some();
         let entered = is_known.then(|| Entered {
             digests,

@@ -36,7 +36,10 @@ mod urls;
 #[cfg(test)]
 mod tests;
 
-use std::{io, path::PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use rusqlite::{
     Connection, OptionalExtension, Params, Row, ffi,
@@ -91,7 +94,7 @@ pub enum StateError {
         source: DatabaseError,
     },
     /// The file is not a state of this program.
-    #[error("{} is not a state of pagesieve: name another file, or restore it from a backup", path.display())]
+    #[error("{} is {}", path.display(), foreign(path))]
     Foreign {
         /// The file.
         path: PathBuf,
@@ -542,6 +545,15 @@ pub(crate) fn is_full(error: &io::Error) -> bool {
 /// Whether a file could not be written because of where it is.
 pub(crate) fn is_read_only(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+}
+
+/// What is said of a path that is no state.
+fn foreign(path: &Path) -> &'static str {
+    if path.is_dir() {
+        "a directory: name a file"
+    } else {
+        "not a state of pagesieve: name another file, or restore it from a backup"
+    }
 }
 
 /// SQLite's integers are signed: the same 64 bits.

@@ -206,7 +206,7 @@ impl Times {
             Value::Text(text) => (of_text(text), text.to_string()),
             Value::Integer(number) => (of_number(*number), number.to_string()),
             Value::Float(number) => (of_float(*number), format!("{number:?}")),
-            Value::Time(at) => (Some(*at), written(*at)),
+            Value::Time(at) => (Some(*at), at.to_string()),
             Value::Bytes(_) => (None, "bytes".to_owned()),
             Value::Other(shown) => (None, shown.clone()),
         };
@@ -241,10 +241,6 @@ fn of_float(number: f64) -> Option<Timestamp> {
     let millis = (if is_seconds { number * 1000.0 } else { number }).round();
     // What is no number is in no range.
     (-LATEST as f64..=LATEST as f64).contains(&millis).then_some(Timestamp(millis as i64))
-}
-
-fn written(at: Timestamp) -> String {
-    jiff::Timestamp::from_millisecond(at.0).map_or_else(|_| at.0.to_string(), |at| at.to_string())
 }
 
 /// The fields of a document, one after another.

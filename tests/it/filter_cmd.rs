@@ -127,10 +127,10 @@ fn a_document_does_not_match_an_earlier_version_of_itself() {
         verdicts(&decisions),
         [
             ("http://a.org/x", "unique", None),
-            ("http://a.org/x?utm_source=y#z", "unique", None),
+            ("http://a.org/x?utm_source=y#z", "unchanged", None),
             ("3", "exact", Some("http://a.org/x")),
             ("4", "unique", None),
-            ("4", "unique", None),
+            ("4", "unchanged", None),
             ("5", "exact", Some("4")),
         ]
     );
@@ -234,6 +234,98 @@ fn two_runs_over_one_state_are_as_one() {
     let halves = run(Some("halves.db"), &input[..cut]) + &run(Some("halves.db"), &input[cut..]);
     assert_eq!(halves, whole);
     assert!(whole.contains("\"exact\""), "some documents repeat others");
+}
+
+#[test]
+fn a_run_that_is_repeated_emits_nothing_twice() {
+    let directory = tempfile::tempdir().unwrap();
+    let first = documents(60);
+    let changed = text(1).replace("t1w7 ", "another ");
+    let second = first.replace(text(1).trim(), changed.trim());
+    let run = |state: &str, input: &str| {
+        let mut command = pagesieve();
+        command.current_dir(&directory).args(["filter", "--state", state, "--kept"]);
+        command.arg(state.replace("seen.db", "kept").replace("two.db", "kept-two"));
+        lines(&command.write_stdin(input).assert().success())
+    };
+    let kept = || fs::read_to_string(directory.path().join("kept")).unwrap();
+    run("seen.db", &first);
+    let unique = kept();
+    let again = run("seen.db", &first);
+    let verdict = |line: &Value| line["verdict"].as_str().unwrap().to_owned();
+    assert!(again.iter().all(|line| verdict(line) != "unique"), "{again:?}");
+    // Also not if an id comes with two texts in turn.
+    let both = [1, 2].map(|it| json!({"id": "x", "text": text(900 + it)}).to_string()).join("\n");
+    assert_eq!(run("two.db", &both).iter().map(verdict).collect::<Vec<_>>(), ["unique", "changed"]);
+    assert_eq!(run("two.db", &both).iter().map(verdict).collect::<Vec<_>>(), ["unchanged"; 2]);
+    assert_eq!(again[0]["previous"]["time"], "1970-01-01T00:00:00Z");
+    assert_eq!(kept(), unique, "nothing new is kept");
+    let more = run("seen.db", &second);
+    assert_eq!(verdict(&more[1]), "changed", "{}", more[1]);
+    assert!(more[1]["previous"]["signature_distance"].as_u64().unwrap() > 0);
+    assert_eq!(kept().lines().count(), unique.lines().count() + 1);
+    // In memory, too.
+    let all = lines(&pagesieve().arg("filter").write_stdin(first.repeat(2)).assert().success());
+    assert_eq!(
+        all[60..].iter().map(verdict).collect::<Vec<_>>(),
+        again.iter().map(verdict).collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn the_name_of_a_window_means_the_same_everywhere() {
+    let directory = tempfile::tempdir().unwrap();
+    let filter = |state: &str, more: &[&str]| {
+        let mut command = pagesieve();
+        command.current_dir(&directory).args(["filter", "--state", state]).args(more);
+        command.write_stdin(documents(3)).assert()
+    };
+    assert_eq!(lines(&filter(":memory:", &[]).success()).len(), 3);
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "it is no file");
+    for (state, more, said) in [
+        ("", &[][..], "the name is empty"),
+        (":memory:", &["--acks"], "--acks says what is durable"),
+        ("postgres://a@b.test/c#d", &[], "`serve` and the Python package"),
+    ] {
+        let said_in = stderr(&filter(state, more).code(2));
+        assert!(said_in.contains(said), "{state}: {said_in}");
+    }
+}
+
+#[test]
+fn texts_without_words_repeat_each_other_also_in_pages() {
+    let page = |id: &str, url: &str, signs: &str| json!({"id": id, "url": url, "html": format!("<title>{id}</title><p>{signs}</p>")});
+    let input = [
+        page("a", "http://a.test/", "\u{1f600} \u{1f600}"),
+        page("b", "http://b.test/", "\u{1f600}\u{1f600}"),
+        page("c", "http://c.test/", ""),
+        page("d", "http://d.test/", ""),
+    ];
+    let input: String = input.iter().map(|line| format!("{line}\n")).collect();
+    let decisions = lines(&pagesieve().arg("filter").write_stdin(input).assert().success());
+    assert_eq!(
+        verdicts(&decisions),
+        [
+            ("a", "unique", None),
+            ("b", "exact", Some("a")),
+            ("c", "unique", None),
+            ("d", "unique", None)
+        ]
+    );
+    assert!(decisions.iter().all(|line| line["thin"] == true), "{decisions:?}");
+}
+
+#[test]
+fn a_similarity_without_meaning_is_refused() {
+    let filter = |mode: &str, similarity: &str| {
+        let [mode, similarity] =
+            [format!("dedup.mode={mode}"), format!("dedup.similarity={similarity}")];
+        let mut command = pagesieve();
+        command.args(["filter", "--set", &mode, "--set", &similarity]).write_stdin("").assert()
+    };
+    assert!(stderr(&filter("strict", "0.9").code(2)).contains("`similarity` has no meaning"));
+    filter("balanced", "0.9").success();
+    filter("strict", "0.68").success();
 }
 
 #[test]

@@ -394,8 +394,8 @@ fn the_content_of_a_file_says_what_it_is() {
         [
             "line unique",
             "http://b.test/ unique",
-            "line unique",
-            "line unique",
+            "line unchanged",
+            "line unchanged",
             "e.txt unique",
             "f.html.gz unique"
         ]

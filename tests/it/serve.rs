@@ -200,6 +200,34 @@ fn a_dry_judgement_is_not_remembered() {
 }
 
 #[test]
+fn a_request_that_is_repeated_is_safe_and_emits_nothing_twice() {
+    let directory = tempdir().unwrap();
+    let service = Service::start(&directory.path().join("seen.db"), &[]);
+    let of = |number| json!({ "id": "a", "text": text(number) });
+    let verdict = |answer: &Value| answer["verdict"].as_str().unwrap().to_owned();
+    let since = |answer: &Value| -> jiff::Timestamp {
+        answer["previous"]["time"].as_str().unwrap().parse().unwrap()
+    };
+    // As if the answer had been lost: what it says since when is known is not before the request.
+    let sent = jiff::Timestamp::now().as_millisecond();
+    assert_eq!(verdict(&service.judge(&of(1))), "unique");
+    let again = service.judge(&of(1));
+    assert_eq!(verdict(&again), "unchanged");
+    assert!(since(&again).as_millisecond() >= sent, "{again}");
+    let dry = service.post("/v1/judge?dry=1", &of(2).to_string()).json();
+    assert_eq!((verdict(&dry), since(&dry)), ("changed".to_owned(), since(&again)));
+    let changed = service.judge(&of(2));
+    assert!(changed["previous"]["signature_distance"].as_u64().unwrap() > 26, "{changed}");
+    let again = service.judge(&of(2));
+    assert!(since(&again) >= since(&changed), "{again}");
+    let metrics = service.get("/metrics").body;
+    assert!(metrics.contains("documents_judged_total{verdict=\"unchanged\"} 2"), "{metrics}");
+    assert_eq!(service.send("DELETE /v1/documents/a", b"").status, 204);
+    assert_eq!(service.get("/v1/documents/a").status, 404, "no version of it is left");
+    assert_eq!(verdict(&service.judge(&of(1))), "unique");
+}
+
+#[test]
 fn documents_are_compared_found_and_removed() {
     let directory = tempdir().unwrap();
     let service = Service::start(&directory.path().join("seen.db"), &[]);
@@ -453,6 +481,8 @@ fn acknowledged_survives(kills: usize) {
     let directory = tempdir().unwrap();
     let state = directory.path().join("seen.db");
     let (mut next, mut acknowledged) = (0, Vec::new());
+    // The document that was sent last and not answered, and when it was sent first.
+    let mut lost: Option<(usize, jiff::Timestamp)> = None;
     for kill in 0..kills {
         let service = Service::start(&state, &[]);
         let pid = service.child.id().to_string();
@@ -461,10 +491,13 @@ fn acknowledged_survives(kills: usize) {
             Command::new("kill").args(["-KILL", &pid]).status().unwrap();
         });
         loop {
-            // The last one may have been judged before the kill: it is unique all the same.
             let document = json!({ "id": next, "text": text(next) });
             let Ok(mut stream) = TcpStream::connect(service.address) else { break };
             let body = document.to_string();
+            if lost.is_none_or(|(number, _)| number != next) {
+                let now = jiff::Timestamp::now().as_millisecond();
+                lost = Some((next, jiff::Timestamp::from_millisecond(now).unwrap()));
+            }
             drop(write!(
                 stream,
                 "POST /v1/judge HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
@@ -474,7 +507,15 @@ fn acknowledged_survives(kills: usize) {
             if answer.status != 200 || !answer.body.ends_with('}') {
                 break;
             }
-            assert_eq!(answer.json()["verdict"], "unique", "{next}");
+            let answer = answer.json();
+            match lost {
+                // It may have been judged before the kill. It is known since it was sent for the first time then.
+                Some((_, sent)) if answer["verdict"] == "unchanged" => {
+                    let known = answer["previous"]["time"].as_str().unwrap();
+                    assert!(known.parse::<jiff::Timestamp>().unwrap() >= sent, "{next}");
+                }
+                _ => assert_eq!(answer["verdict"], "unique", "{next}"),
+            }
             acknowledged.push(next);
             next += 1;
         }
@@ -636,6 +677,24 @@ fn metrics_and_the_description_of_the_routes_can_be_read() {
     let metrics = service.get("/metrics").body;
     for name in names_of_the_board().filter(|name| !name.starts_with("pagesieve_crawl_")) {
         assert!(metrics.contains(&format!("\n{name}")), "{name}");
+    }
+    let plain = "# TYPE pagesieve_documents_judged_total counter";
+    for (accepted, is_plain) in [
+        (
+            "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.4,*/*;q=0.1",
+            false,
+        ),
+        ("application/openmetrics-text;q=0.3, text/plain;q=0.7", true),
+        ("text/plain", true),
+        ("text/*;q=0.9, */*;q=0.8", true),
+        ("*/*", false),
+        ("application/openmetrics-text;q=0, */*", true),
+    ] {
+        let mut stream = service.connect();
+        let head = "GET /metrics HTTP/1.1\r\nHost: a\r\nConnection: close\r\n";
+        write!(stream, "{head}Accept: {accepted}\r\n\r\n").unwrap();
+        let metrics = answer(&mut stream);
+        assert_eq!(metrics.body.contains(plain), is_plain, "{accepted}");
     }
     for line in [
         "pagesieve_documents_judged_total{verdict=\"unique\"} 8",

@@ -24,6 +24,7 @@ pub(crate) fn unique(id: &str) -> Decision<'_> {
         verdict: VerdictName::Unique,
         step: None,
         matched: None,
+        previous: None,
         fingerprint: Some(Fingerprint(0x8c3f_0d00_0000_0001)),
         chars: 1834,
         features: 402,

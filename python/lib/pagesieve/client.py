@@ -45,8 +45,10 @@ class ServiceError(Exception):
 class Request:
     """A request, and what its answer means."""
 
-    def __init__(self, method: str, path: str, *, json: Any = None, params: Mapping[str, Any] | None = None, missing: Any = None):
+    def __init__(self, method: str, path: str, *, json: Any = None, params: Mapping[str, Any] | None = None, missing: Any = None, first: int = 0):
         self.method, self.path, self.json, self.params, self.missing = method, path, json, params, missing
+        #: The place of its first document among all.
+        self.first = first
 
     def arguments(self) -> dict[str, Any]:
         arguments: dict[str, Any] = {"method": self.method, "url": self.path}
@@ -66,7 +68,8 @@ class Request:
         except ValueError:
             said = {}
         message = said.get("error") or f"{response.status_code} {response.reason_phrase}"
-        raise ServiceError(response.status_code, message, said.get("document"))
+        document = said.get("document")
+        raise ServiceError(response.status_code, message, None if document is None else self.first + document)
 
 
 def fields(document: Document) -> dict[str, Any]:
@@ -92,8 +95,14 @@ def judge(document: Document, dry: bool) -> Request:
     return Request("POST", "/v1/judge", json=fields(document), params={"dry": "true"} if dry else None)
 
 
-def judge_all(documents: list[Document], dry: bool) -> Request:
-    return Request("POST", "/v1/judge", json=[fields(it) for it in documents], params={"dry": "true"} if dry else None)
+def judge_all(documents: list[Document], first: int, dry: bool) -> Request:
+    given = []
+    for place, document in enumerate(documents, first):
+        try:
+            given.append(fields(document))
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"document {place}: {error}") from None
+    return Request("POST", "/v1/judge", json=given, params={"dry": "true"} if dry else None, first=first)
 
 
 def check_many(documents: Any, chunk: int) -> None:
@@ -106,24 +115,26 @@ def check_many(documents: Any, chunk: int) -> None:
         raise ValueError(f"`chunk`: {chunk} is too small: write 1 or more")
 
 
-def chunks(documents: Iterable[Document], chunk: int) -> Iterator[list[Document]]:
-    remaining = iter(documents)
-    return iter(lambda: list(islice(remaining, chunk)), [])
+def requests(documents: Iterable[Document], chunk: int, dry: bool) -> Iterator[Request]:
+    remaining, first = iter(documents), 0
+    while some := list(islice(remaining, chunk)):
+        yield judge_all(some, first, dry)
+        first += len(some)
 
 
-async def chunks_async(documents: Iterable[Document] | AsyncIterable[Document], chunk: int) -> AsyncIterator[list[Document]]:
+async def requests_async(documents: Iterable[Document] | AsyncIterable[Document], chunk: int, dry: bool) -> AsyncIterator[Request]:
     if not isinstance(documents, AsyncIterable):
-        for some in chunks(documents, chunk):
-            yield some
+        for request in requests(documents, chunk, dry):
+            yield request
         return
-    some = []
+    some, first = [], 0
     async for document in documents:
         some.append(document)
         if len(some) == chunk:
-            yield some
-            some = []
+            yield judge_all(some, first, dry)
+            some, first = [], first + chunk
     if some:
-        yield some
+        yield judge_all(some, first, dry)
 
 
 def one(text: str | None, **more: Any) -> Document:
@@ -200,7 +211,7 @@ class Client:
     def judge_many(self, documents: Iterable[Document], *, dry: bool = False, chunk: int = 256) -> Iterator[dict[str, Any]]:
         """The decisions on many documents, pairs ``(id, text)`` or dicts with ``id`` or ``url`` and ``text`` or ``html``, in order. Reads some at a time."""
         check_many(documents, chunk)
-        return (decision for some in chunks(documents, chunk) for decision in self._send(judge_all(some, dry)))
+        return (decision for request in requests(documents, chunk, dry) for decision in self._send(request))
 
     def explain(self, a: Document, b: Document) -> dict[str, Any]:
         """How the second of two documents would be judged after the first."""
@@ -279,8 +290,8 @@ class AsyncClient:
         check_many(documents, chunk)
 
         async def decisions() -> AsyncIterator[dict[str, Any]]:
-            async for some in chunks_async(documents, chunk):
-                for decision in await self._send(judge_all(some, dry)):
+            async for request in requests_async(documents, chunk, dry):
+                for decision in await self._send(request):
                     yield decision
 
         return decisions()

@@ -173,10 +173,7 @@ fn write_judgement(
         .map(|(count, what)| counted(count, what));
     writeln!(out, "text            {chars}, {features}")?;
     if facts.features == 0 {
-        writeln!(
-            out,
-            "                no words, so only a page with the same body is its duplicate"
-        )?;
+        writeln!(out, "                no words, so only an equal one is its duplicate")?;
     }
     if let Some(why) = line.and_then(|line| line.truncated.as_deref()) {
         writeln!(out, "truncated       {}", why_truncated(why))?;

@@ -3,7 +3,7 @@
 use std::{collections::HashSet, ops::Range, path::Path};
 
 use super::{
-    super::{Exit, Failure, Result, document::read, export::KNOWN, rule::kind_in_run},
+    super::{Exit, Failure, Result, document::read, export::unknown, rule::kind_in_run},
     is_url,
 };
 use crate::{
@@ -26,10 +26,7 @@ pub(super) struct Run<'a> {
 impl Run<'_> {
     /// What the run knows about a URL.
     pub(super) fn explain(&self, url: &str) -> Result<UrlExplanation> {
-        self.past.explain(url)?.ok_or_else(|| {
-            let message = format!("the run in {} does not know {url}", self.directory.display());
-            Failure::refused(Exit::Failed, message, KNOWN)
-        })
+        self.past.explain(url)?.ok_or_else(|| unknown(self.directory, url))
     }
 }
 

@@ -75,6 +75,7 @@ impl<'a> Session<'a> {
                 batch.say_where_to_continue(failure);
             }
         })?;
+        filter.index_keys();
         let recipe = filter.documents().fingerprinter().recipe();
         job.against = open_others(against, &options, recipe, job.has_seed)?;
         filter.begin().map_err(failed)?;
@@ -127,18 +128,8 @@ impl<'a> Session<'a> {
         };
         write!(self.batch.lines, "{:0HASH$x}", document.hash).map_err(Failure::Output)?;
         self.batch.last.clone_from(&document.place);
-        if let Some(found) = self.job.find_against(&document)? {
-            return write_line(&mut self.batch.lines, &found.line(&document));
-        }
-        let judgement = self.filter.judge(&document.document).map_err(self.failed())?;
-        let matched = judgement.verdict.matched();
-        let of = matched.map(|found| self.filter.id_of(found.of)).transpose();
-        let of = of.map_err(self.failed())?;
-        if judgement.verdict.is_unique() {
-            self.job.keep(&document)?;
-        }
-        let line = document.line(&judgement, of.as_deref());
-        write_line(&mut self.batch.lines, &line)
+        let failed = self.failed();
+        self.job.judge(&mut self.filter, &document, &mut self.batch.lines, failed)
     }
 
     /// Commits and prints. If the process ends in between, the next one finds the decisions in the state.

@@ -7,7 +7,6 @@
 mod durable;
 
 use std::{
-    collections::VecDeque,
     fs,
     io::{ErrorKind, Write},
     path::{Path, PathBuf},
@@ -19,17 +18,16 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Exit, Failure, Out, Result,
-    document::{Source, in_chunks, preparation, recipe},
+    document::{Source, Window, in_chunks, preparation, recipe, window},
     notify, write_line,
 };
 use crate::{
     config::Config,
     crawl::{CrawlError, hash_seed_of, state_in},
-    filter::{Filter, Judgement, Options},
+    filter::{Filter, Options, Store},
     fingerprint::{HashSeed, HashSeedChoice, Recipe},
     index::{Audit, BlockIndex},
     input::{Documents, Format, InputError, Prepared, Raw, Reading, prepare},
-    page::DocId,
     report::audited,
     sink::AppendFile,
     state::{Difference, PastWindow, State, StateError},
@@ -37,7 +35,8 @@ use crate::{
 
 /// Report which documents are unique, and which repeat an earlier one
 ///
-/// Prints one decision per document as a JSON line, in the order of the input. A document is a JSON line {"id", "text"} or
+/// Prints one decision per document as a JSON line, in the order of the input. The same id is the same document: a version without change is
+/// "unchanged", another one "changed", unless it repeats another document. A document is a JSON line {"id", "text"} or
 /// {"id", "html", "url"?}, an HTML file or a record of a WARC or WET file. The id of a file is its path, and the id of a record is its
 /// URL. Lines may have a "time" (RFC 3339, or seconds or milliseconds since 1970; default: now). If a limit against hostile markup cut the page, the decision also
 /// has "truncated" with the reason. Unreadable input gets a line with "error" in its place, and the exit code is 1.
@@ -51,15 +50,15 @@ Examples:
 pub(super) struct Args {
     #[command(flatten)]
     source: Source,
-    /// Keep the window in this file between runs
+    /// Keep the window in this file between runs; `:memory:` keeps it in memory, as without this option
     ///
     /// A decision is printed when it is durable. After a kill or a full disk, continue with the input after the last complete line of the
     /// output.
     ///
     /// The file is created with the public hash seed or the configured number. Later runs must use the same hash seed, `dedup.segment`
     /// and `dedup.fold_chinese`.
-    #[arg(long, value_name = "FILE")]
-    state: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", value_parser = window)]
+    state: Option<Window>,
     /// Write the lines and records of unique documents to this file, as they are in the input
     ///
     /// Lines of JSON have all their fields. Records of WARC files stay as they are, also compressed. All input must be of one kind, and
@@ -131,23 +130,31 @@ impl Job {
         Ok(())
     }
 
-    /// Keeps a unique document.
-    fn keep(&mut self, document: &Prepared) -> Result<()> {
-        match (&mut self.kept, &document.raw) {
-            (Some(kept), Some(raw)) => kept.add(raw),
-            _ => Ok(()),
-        }
+    /// Keeps a document if it is new. All must be of one kind.
+    fn keep(&mut self, document: &Prepared, is_new: bool) -> Result<()> {
+        let (Some(kept), Some(raw)) = (&mut self.kept, &document.raw) else { return Ok(()) };
+        kept.check(raw)?;
+        if is_new { kept.add(raw) } else { Ok(()) }
     }
 
-    /// What the document repeats in another state, if it does.
-    fn find_against(&mut self, document: &Prepared) -> Result<Option<Found<'_>>> {
-        for other in &mut self.against {
-            let failed = |source| Failure::State { path: (&*other.name).into(), source };
-            if let Some((judgement, of)) = other.window.peek(&document.document).map_err(failed)? {
-                return Ok(Some(Found { judgement, of, against: &other.name }));
+    /// Judges a document and writes the decision on it. One that repeats a document of another state is not remembered.
+    fn judge<S: Store>(
+        &mut self,
+        filter: &mut Filter<S>,
+        document: &Prepared,
+        out: &mut impl Write,
+        failed: impl Fn(S::Error) -> Failure,
+    ) -> Result<()> {
+        for Other { name, window } in &mut self.against {
+            let failed = |source| Failure::State { path: (&**name).into(), source };
+            if let Some((judgement, of)) = window.peek(&document.document).map_err(failed)? {
+                return write_line(out, &document.line(&judgement, Some(&of), Some(name)));
             }
         }
-        Ok(None)
+        let judgement = filter.judge(&document.document).map_err(&failed)?;
+        let of = filter.match_of(&judgement).map_err(failed)?;
+        self.keep(document, judgement.is_new())?;
+        write_line(out, &document.line(&judgement, of.as_deref(), None))
     }
 }
 
@@ -155,19 +162,6 @@ impl Job {
 struct Other {
     name: String,
     window: PastWindow,
-}
-
-/// A duplicate of a document in another state.
-struct Found<'a> {
-    judgement: Judgement,
-    of: String,
-    against: &'a str,
-}
-
-impl Found<'_> {
-    fn line<'a>(&'a self, document: &'a Prepared) -> impl Serialize + 'a {
-        document.line_against(&self.judgement, Some(&self.of), Some(self.against))
-    }
 }
 
 /// Opens the states that are only read. Their fingerprints must be made by this recipe. `has_seed`: the user has set the hash seed.
@@ -235,6 +229,18 @@ pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit> {
             "dedup.seed: only `crawl` draws a secret seed; this command uses the public one, unless a number is set",
         );
     }
+    let state = match state {
+        Some(Window::File(path)) => Some(path),
+        Some(Window::Shared(_)) => {
+            let help = "`serve` and the Python package judge in a window on a server";
+            return Err(refused("`filter` keeps its window in a file".to_owned(), help));
+        }
+        Some(Window::Memory) if acks => {
+            let help = "name a file with --state";
+            return Err(refused("--acks says what is durable, and memory is not".to_owned(), help));
+        }
+        Some(Window::Memory) | None => None,
+    };
     let mut job = Job { acks, kept_path: kept, ..Job::default() };
     let mut config = match state {
         Some(_) => draft.check_dedup()?,
@@ -335,7 +341,7 @@ impl Kept {
         Ok(this)
     }
 
-    pub(super) fn add(&mut self, raw: &Raw) -> Result<()> {
+    fn check(&mut self, raw: &Raw) -> Result<()> {
         let format = *self.format.get_or_insert(raw.format);
         if format != raw.format {
             let message = format!(
@@ -347,6 +353,10 @@ impl Kept {
             let help = "filter them by themselves, with another --kept";
             return Err(refused(message, help));
         }
+        Ok(())
+    }
+
+    fn add(&mut self, raw: &Raw) -> Result<()> {
         Ok(self.file.append_bytes(&raw.bytes).map_err(CrawlError::from)?)
     }
 
@@ -375,25 +385,11 @@ fn run_in_memory(
     out: &mut Out,
 ) -> Result<(Exit, Audit)> {
     let mut filter = Filter::of_recipe(&config.dedup.filter(), recipe(config))?;
+    filter.index_keys();
     let preparation = preparation(config, filter.documents());
-    // The ids of the documents in the window.
-    let mut ids = Ids::default();
-    let mut answer = |item: Result<Prepared, InputError>, out: &mut Out| {
-        let document = match item {
-            Ok(document) => document,
-            Err(error) => return write_line(out, &error.answer()),
-        };
-        if let Some(found) = job.find_against(&document)? {
-            return write_line(out, &found.line(&document));
-        }
-        let judgement = filter.judge(&document.document)?;
-        ids.expire(filter.oldest());
-        if judgement.verdict.is_unique() {
-            ids.push(judgement.id, document.document.id());
-            job.keep(&document)?;
-        }
-        let of = judgement.verdict.matched().and_then(|found| ids.get(found.of));
-        write_line(out, &document.line(&judgement, of))
+    let mut answer = |item: Result<Prepared, InputError>, out: &mut Out| match item {
+        Ok(document) => job.judge(&mut filter, &document, out, Failure::from),
+        Err(error) => write_line(out, &error.answer()),
     };
     let exit = in_chunks(
         input,
@@ -413,48 +409,4 @@ fn run_in_memory(
         ));
     }
     Ok((exit, filter.audit()))
-}
-
-/// The ids of unique documents, oldest first, in blocks: a block is one allocation for many.
-#[derive(Default)]
-struct Ids(VecDeque<IdBlock>);
-
-#[derive(Default)]
-struct IdBlock {
-    numbers: Vec<DocId>,
-    /// Where each id ends in the text.
-    ends: Vec<usize>,
-    text: String,
-}
-
-impl Ids {
-    const BLOCK: usize = 1024;
-
-    /// Numbers grow from call to call.
-    fn push(&mut self, number: DocId, id: &str) {
-        if let Some(last) = self.0.back_mut().filter(|last| last.numbers.len() == Self::BLOCK) {
-            last.text.shrink_to_fit();
-        }
-        if self.0.back().is_none_or(|last| last.numbers.len() == Self::BLOCK) {
-            self.0.push_back(IdBlock::default());
-        }
-        let block = self.0.back_mut().expect("there is one");
-        block.text.push_str(id);
-        block.numbers.push(number);
-        block.ends.push(block.text.len());
-    }
-
-    fn get(&self, number: DocId) -> Option<&str> {
-        let after = self.0.partition_point(|block| block.numbers[0] <= number);
-        let block = &self.0[after.checked_sub(1)?];
-        let place = block.numbers.binary_search(&number).ok()?;
-        let start = place.checked_sub(1).map_or(0, |before| block.ends[before]);
-        Some(&block.text[start..block.ends[place]])
-    }
-
-    /// Drops blocks in which all are older.
-    fn expire(&mut self, oldest: DocId) {
-        let is_past = |block: &mut IdBlock| block.numbers.last().is_some_and(|last| *last < oldest);
-        while self.0.pop_front_if(is_past).is_some() {}
-    }
 }

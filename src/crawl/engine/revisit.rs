@@ -286,7 +286,7 @@ impl Engine {
                 let of = found.map(|found| self.filter.id_of(found.of)).transpose()?;
                 line.change = ChangeName::Text;
                 line.after = judgement.facts.fingerprint;
-                line.verdict = Some(judgement.verdict.into());
+                line.verdict = Some(judgement.into());
                 line.matched = of.map(Into::into);
             }
             Change::Gone(skipped, reason) => {

@@ -252,7 +252,14 @@ fn a_new_state_is_for_its_owner_only() {
 
 fn unique(id: u64) -> Judgement {
     let facts = Facts { features: 3, ..Facts::default() };
-    Judgement { id: DocId(id), at: Timestamp(0), verdict: Verdict::Unique, facts, nearest: None }
+    Judgement {
+        id: DocId(id),
+        at: Timestamp(0),
+        verdict: Verdict::Unique,
+        facts,
+        nearest: None,
+        previous: None,
+    }
 }
 
 #[test]

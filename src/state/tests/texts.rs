@@ -22,7 +22,14 @@ fn add(state: &State, id: u64, chars: usize) -> Judgement {
         similarity: 0.99,
     });
     let facts = Facts { chars: chars.try_into().unwrap(), ..Facts::default() };
-    let judgement = Judgement { id: DocId(id), at: Timestamp(0), verdict, facts, nearest: None };
+    let judgement = Judgement {
+        id: DocId(id),
+        at: Timestamp(0),
+        verdict,
+        facts,
+        nearest: None,
+        previous: None,
+    };
     state.add_document("near", &judgement, None).unwrap();
     judgement
 }

@@ -70,6 +70,12 @@ fn broken_links_are_listed_with_the_page_that_has_them() {
     let good = json!({"from": "http://a.test/", "to": "http://a.test/good", "reason": null, "status": 200});
     assert!(all.contains(&good), "{all:?}");
     links(&["http://a.test/unknown"]).code(1);
+    let on_good = lines(&links(&["http://a.test/good", "--broken"]).success());
+    assert_eq!(
+        on_good.iter().map(|link| &link["url"]).collect::<Vec<_>>(),
+        ["http://a.test/dead", "http://a.test/error"]
+    );
+    links(&["http://b.test/missing", "--broken", "--fail"]).code(1);
     let csv = stdout(&links(&["--broken", "--csv"]).success());
     assert!(csv.starts_with("url,reason,status,why,referrer,redirects\n"), "{csv}");
     let moved = "http://a.test/lost,status,403,,http://a.test/,http://a.test/moved http://a.test/moved/again\n";
@@ -79,7 +85,7 @@ fn broken_links_are_listed_with_the_page_that_has_them() {
         csv.contains("from,to,reason,status\nhttp://a.test/,http://a.test/dead,status,404\n"),
         "{csv}"
     );
-    let csv = pagesieve().arg("export").arg(site.path()).arg("--csv").assert().success();
+    let csv = pagesieve().arg("skipped").arg(site.path()).arg("--csv").assert().success();
     assert!(stdout(&csv).contains("http://a.test/dead,status,,404,http://a.test/,1,"), "{csv}");
 }
 

@@ -215,7 +215,7 @@ impl Model {
             signature.filter(|signature| alias_of.is_some() || self.has_room(signature));
         self.all.push(Arrived { id, key, at, digests, signature, alias_of, alias, facts });
         let verdict = alias_of.map_or(Verdict::Unique, Verdict::Duplicate);
-        Judgement { id, at: Timestamp(at), verdict, facts, nearest: None }
+        Judgement { id, at: Timestamp(at), verdict, facts, nearest: None, previous: None }
     }
 }
 
