@@ -2,6 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
+use tracing::Span;
+
 use super::{
     fetch::MemoryShare,
     politeness::RequestEnd,
@@ -35,6 +37,8 @@ pub(super) struct Fetched {
     pub(super) outcome: Outcome,
     /// What was sent and received, if it is archived.
     pub(super) exchange: Option<warc::Exchange>,
+    /// The way of the page, for tracing.
+    pub(super) span: Span,
 }
 
 /// What became of a URL that is new, or of a known page that was asked for again.

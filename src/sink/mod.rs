@@ -300,6 +300,17 @@ pub enum VerdictName {
     Near,
 }
 
+impl VerdictName {
+    /// The name as in files.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Unique => "unique",
+            Self::Exact => "exact",
+            Self::Near => "near",
+        }
+    }
+}
+
 impl From<Verdict> for VerdictName {
     fn from(verdict: Verdict) -> Self {
         match verdict.matched().map(|matched| matched.kind) {
