@@ -4,6 +4,7 @@ With `PAGESIEVE_SHOTS=DIR` pictures of all of them are kept there. With `PAGESIE
 report opens: `PAGESIEVE_KEEP_REPORT=FILE cargo test --lib of_many_clusters` writes one of 10,000 groups.
 """
 
+import json
 import os
 import re
 import shutil
@@ -196,9 +197,9 @@ def test_groups_are_searched_and_tables_sorted(chromium, reports):
         page = shown.page
         seen = lambda: page.locator("#clusters > details:visible").count()
         everything = seen()
-        page.fill("#words", "article 7")
+        page.fill("#find", "article 7")
         assert 0 < seen() < everything
-        page.fill("#words", "")
+        page.fill("#find", "")
         page.select_option("#kind", "near")
         near = seen()
         assert 0 < near <= everything
@@ -207,6 +208,22 @@ def test_groups_are_searched_and_tables_sorted(chromium, reports):
         hosts = page.locator("#hosts ~ .card table.sortable").first
         hosts.locator("th button").nth(1).click()
         assert hosts.locator("th").nth(1).get_attribute("aria-sort") == "descending"
+        assert shown.faults == []
+
+
+def test_what_became_of_a_url_is_found(chromium, reports):
+    with window(chromium, reports["library"], 1024, "light") as shown:
+        page = shown.page
+        page.fill("#find", "print/7.html")
+        assert page.locator("#clusters li.found").first.is_visible()
+        assert page.locator(".overview").is_hidden() and page.locator("#broken").is_hidden()
+        page.fill("#find", "gone.html")
+        assert page.locator("#skipped tbody tr:visible").count() > 0
+        assert page.locator("#broken tbody tr:visible").count() > 0
+        page.fill("#find", "http://nowhere.test/")
+        assert page.locator("#nothing").is_visible() and page.locator("section:visible").count() == 0
+        page.fill("#find", "")
+        assert page.locator(".overview").is_visible() and page.locator("#nothing").is_hidden()
         assert shown.faults == []
 
 
@@ -266,10 +283,10 @@ def test_of_many_groups_the_first_are_drawn_and_all_are_searched(chromium, progr
         assert groups_on_page.count() == 500
         assert page.locator("#shown").text_content() == "the first 500 of 520 groups"
         last = page.locator("#clusters > details").nth(499).locator(".title").text_content()
-        page.fill("#words", "group 51")
+        page.fill("#find", "group 51")
         # 51, 151 to 451, and 510 to 519: the last of them were not drawn.
         assert groups_on_page.count() == 15
-        page.fill("#words", "")
+        page.fill("#find", "")
         page.locator("#clusters").evaluate("it => it.scrollTop = it.scrollHeight")
         groups_on_page.nth(519).wait_for(state="attached")
         assert groups_on_page.nth(499).locator(".title").text_content() == last
@@ -315,6 +332,29 @@ def test_the_live_page_is_sound_and_accessible(chromium, live):
                 assert shown.page.locator("#controls").is_hidden()
                 shown.keep(f"live-{width}-{scheme}")
                 shown.check()
+
+
+def test_the_page_of_the_service_is_sound_and_accessible(chromium, program, trap, tmp_path):
+    line = [program, "serve", "--state", tmp_path / "seen.db", "--listen", "127.0.0.1:0"]
+    environment = {name: value for name, value in os.environ.items() if name != "PAGESIEVE_TOKEN"}
+    service = subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env=environment)
+    try:
+        url = next(said for said in service.stderr if said.startswith("listening on ")).split()[-1] + "/"
+        for number, text in enumerate(trap[1]):
+            document = {"id": text[:200], "text": article(f"service {number // 2}")}
+            request = urllib.request.Request(f"{url}v1/judge", json.dumps(document).encode())
+            urllib.request.urlopen(request).close()
+        for width in WIDTHS:
+            for scheme in SCHEMES:
+                with window(chromium, url, width, scheme) as shown:
+                    shown.page.locator("#judged tr").nth(19).wait_for()
+                    shown.page.locator("#path-unique[d]").wait_for(state="attached")
+                    assert shown.page.locator("#exact").text_content() == str(len(trap[1]) // 2)
+                    shown.keep(f"service-{width}-{scheme}")
+                    shown.check()
+    finally:
+        service.terminate()
+        service.communicate()
 
 
 def test_who_has_the_token_controls_the_crawl_from_the_page(chromium, live):

@@ -19,6 +19,8 @@ mod export;
 mod extract;
 mod filter;
 mod lookup;
+#[cfg(feature = "otlp")]
+mod otlp;
 mod pages;
 mod progress;
 mod review;
@@ -40,7 +42,9 @@ use jiff::Timestamp;
 use miette::{JSONReportHandler, Report};
 use serde::Serialize;
 use serde_json::{Value, json};
-use tracing_subscriber::{EnvFilter, filter::LevelFilter};
+use tracing_subscriber::{
+    EnvFilter, Layer, filter::LevelFilter, layer::SubscriberExt, util::SubscriberInitExt,
+};
 
 pub use exit::Exit;
 use exit::{Failure, Result};
@@ -111,13 +115,19 @@ enum Command {
 #[must_use]
 pub fn main() -> Exit {
     let cli = Cli::try_parse().unwrap_or_else(|error| refuse(&error));
-    cli.log.init();
-    exit::survive_file_limit();
     let mut out = BufWriter::with_capacity(BUFFER, io::stdout().lock());
-    let ended = run(cli.command, &mut out)
+    let ended = cli
+        .log
+        .init()
+        .and_then(|()| {
+            exit::survive_file_limit();
+            run(cli.command, &mut out)
+        })
         .and_then(|exit| out.flush().map_err(Failure::Output).map(|()| exit));
     // Dropping `out` would try again to write what could not be written.
     drop(out.into_parts());
+    #[cfg(feature = "otlp")]
+    otlp::finish();
     ended.unwrap_or_else(|failure| {
         let exit = failure.exit();
         if exit != Exit::Done {
@@ -235,25 +245,29 @@ enum LogFormat {
 }
 
 impl LogOptions {
-    /// Starts to log to standard error.
-    fn init(&self) {
+    /// Starts to log to standard error, and to send spans.
+    fn init(&self) -> Result<()> {
         // The HTML parser warns about each table that a browser would repair: about pages, not about the run.
         let filter = EnvFilter::new(format!("html5ever=error,{}", self.log));
-        let log = tracing_subscriber::fmt()
-            .with_env_filter(filter)
+        let log = tracing_subscriber::fmt::layer()
             .with_ansi(io::stderr().is_terminal())
             .with_writer(io::stderr);
-        // Fails only if a program that embeds this one logs already.
-        drop(match self.log_format {
-            LogFormat::Text => log.try_init(),
+        let log = match self.log_format {
+            LogFormat::Text => log.boxed(),
             LogFormat::Json => {
                 IS_JSON.store(true, Ordering::Relaxed);
                 panic::set_hook(Box::new(|panic| {
                     print_json("ERROR", &json!({ "message": panic.to_string() }));
                 }));
-                log.json().try_init()
+                log.json().boxed()
             }
-        });
+        };
+        let log = tracing_subscriber::registry().with(log.with_filter(filter));
+        #[cfg(feature = "otlp")]
+        let log = log.with(otlp::layer()?);
+        // Fails only if a program that embeds this one logs already.
+        drop(log.try_init());
+        Ok(())
     }
 }
 

@@ -21,7 +21,7 @@ use crate::{
     fingerprint::{HashSeed, Recipe},
     index::Index,
     learn::LearntRule,
-    page::{DocId, NormalUrl, Timestamp, UrlOptions},
+    page::{DocId, GivenId, NormalUrl, Timestamp, UrlOptions},
     report::{
         Broken, BrokenLink, Builder, Differences, End, FingerprintMethod, MovedSeed, Point, Report,
         ReportError, Search, Warning,
@@ -130,6 +130,22 @@ pub enum Outcome {
     Judged(VerdictName),
     /// It was skipped.
     Skipped(Reason),
+}
+
+/// The documents that were judged last, at most this many, the last one first.
+pub(crate) fn judged_last(state: &State, most: u64) -> Result<Vec<JudgedPage>, StateError> {
+    let page = |document: JudgedDocument| {
+        let found = document.judgement.verdict.matched();
+        let shown = |name: &str| GivenId::of(name).to_string();
+        JudgedPage {
+            url: shown(&document.name),
+            verdict: (&document.judgement).into(),
+            // It may have left the window.
+            matched: found.and_then(|found| state.name_of(found.of).ok()).map(|of| shown(&of)),
+            similarity: found.map(|found| found.similarity),
+        }
+    };
+    Ok(state.last_documents(most)?.into_iter().map(page).collect())
 }
 
 impl fmt::Display for Outcome {
@@ -287,19 +303,9 @@ impl PastRun {
     /// # Errors
     /// If the state cannot be read.
     pub fn recent(&self, most: u64) -> Result<Recent, CrawlError> {
-        let page = |document: JudgedDocument| {
-            let found = document.judgement.verdict.matched();
-            Ok::<_, StateError>(JudgedPage {
-                url: document.name,
-                verdict: (&document.judgement).into(),
-                matched: found.map(|found| self.state.name_of(found.of)).transpose()?,
-                similarity: found.map(|found| found.similarity),
-            })
-        };
-        let judged = self.state.last_documents(most)?.into_iter().map(page);
         let suspended = self.state.suspended_hosts()?;
         Ok(Recent {
-            judged: judged.collect::<Result<_, _>>()?,
+            judged: judged_last(&self.state, most)?,
             suspended: suspended.iter().map(|host| format!("{}: {host}", host.name)).collect(),
             alarms: Builder::load(&self.state)?
                 .alarms()

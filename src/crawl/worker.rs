@@ -19,6 +19,7 @@ use std::{
 use futures_util::FutureExt;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use tokio::sync::{mpsc, oneshot};
+use tracing::{Instrument, Span, field, trace_span};
 use url::Url;
 
 use super::{
@@ -92,12 +93,15 @@ impl Worker {
 
     /// Fetches a URL and reports the outcome.
     pub(super) async fn fetch(self: Arc<Self>, task: Arc<Task>) {
-        let result = AssertUnwindSafe(self.check_and_fetch(&task)).catch_unwind().await;
+        let url = task.queued.url.url.requested();
+        let span = trace_span!("page", url.full = %url, verdict = field::Empty);
+        let fetching = self.check_and_fetch(&task).instrument(span.clone());
+        let result = AssertUnwindSafe(fetching).catch_unwind().await;
         let (outcome, exchange) = result.unwrap_or_else(|_| {
-            tracing::error!(url = %task.queued.url.url, "a worker panicked");
+            tracing::error!(%url, "a worker panicked");
             (Outcome::failure("the worker panicked"), None)
         });
-        self.report(Event::Fetched(Box::new(Fetched { task, outcome, exchange }))).await;
+        self.report(Event::Fetched(Box::new(Fetched { task, outcome, exchange, span }))).await;
     }
 
     async fn check_and_fetch(self: &Arc<Self>, task: &Arc<Task>) -> (Outcome, Option<Exchange>) {
@@ -119,7 +123,6 @@ impl Worker {
         let (got, exchange) =
             self.request(task.id, (url, known), resource, task.head_timeout).await;
         let took = began.elapsed();
-        trace(url, &got);
         let outcome = match got {
             Ok(response) => self.receive(task, response, took).await,
             Err(error) => Outcome::Skipped(failed(&error)),
@@ -143,7 +146,17 @@ impl Worker {
         if let Some(lease) = &self.lease {
             lease.held().await;
         }
-        let (got, exchange) = self.fetcher.exchange(url, resource, head_timeout, known).await;
+        let span = trace_span!(
+            "fetch",
+            otel.kind = "client",
+            url.full = %url,
+            http.response.status_code = field::Empty,
+            otel.status_code = field::Empty,
+            otel.status_description = field::Empty,
+        );
+        let exchange = self.fetcher.exchange(url, resource, head_timeout, known);
+        let (got, exchange) = exchange.instrument(span.clone()).await;
+        trace(url, &got, &span);
         self.report(Event::Responded(id, request_end(&got))).await;
         (got, exchange)
     }
@@ -217,7 +230,9 @@ impl Worker {
     /// Parses a page.
     async fn read(self: &Arc<Self>, task: &Arc<Task>, received: Received, page: Page) -> Outcome {
         let (worker, parsed_task, at) = (Arc::clone(self), Arc::clone(task), received.at);
-        let parsed = self.compute(move || worker.parse(&parsed_task.queued.url.url, &page, at));
+        let span = trace_span!("parse");
+        let parse = move || worker.parse(&parsed_task.queued.url.url, &page, at);
+        let parsed = self.compute(move || span.in_scope(parse));
         let mut parsed = parsed.await;
         if received.is_cut {
             parsed.extracted.truncated.get_or_insert(Truncation::Body);
@@ -370,13 +385,18 @@ fn age(at: Timestamp) -> Duration {
     Duration::from_millis(u64::try_from(Timestamp::now().0.saturating_sub(at.0)).unwrap_or(0))
 }
 
-fn trace(url: &Url, got: &Result<Response, FetchError>) {
+fn trace(url: &Url, got: &Result<Response, FetchError>, span: &Span) {
     match got {
         Ok(response) => {
             let (status, bytes) = (response.status.as_u16(), response.body.len());
+            span.record("http.response.status_code", status);
             tracing::debug!(%url, status, bytes, "response");
         }
-        Err(error) => tracing::debug!(%url, error = error.explain(), "no response"),
+        Err(error) => {
+            let error = error.explain();
+            span.record("otel.status_code", "ERROR").record("otel.status_description", &*error);
+            tracing::debug!(%url, error, "no response");
+        }
     }
 }
 
@@ -410,6 +430,8 @@ pub(super) struct Fetched {
     pub(super) outcome: Outcome,
     /// What was sent and received, if it is archived.
     pub(super) exchange: Option<Exchange>,
+    /// The way of the page, for tracing.
+    pub(super) span: Span,
 }
 
 /// What became of a URL that is new, or of a known page that was asked for again.

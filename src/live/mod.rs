@@ -1,45 +1,30 @@
 //! The live page of a crawl: `pagesieve crawl --live`.
 //!
-//! It shows the progress, and the state as of its last commit: so it has the numbers of the report, and the crawl waits for no browser. The state is read
-//! once a second, and only while somebody looks.
+//! It shows the progress, and the state as of its last commit: so it has the numbers of the report.
 
 mod metrics;
 
-use std::{convert::Infallible, net::IpAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc};
 
 use axum::{
     Router,
-    extract::{Path as InPath, Query, Request, State},
-    http::{HeaderMap, StatusCode, header},
-    middleware::{self, Next},
-    response::{
-        Html, IntoResponse, Redirect, Response,
-        sse::{Event, KeepAlive, Sse},
-    },
+    extract::{Path as InPath, State},
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
     routing::{get, post},
 };
-use futures_util::{Stream, stream};
-use serde::Deserialize;
-use serde_json::json;
-use tokio::{net::TcpListener, sync::watch, task, time::sleep};
+use serde_json::{Value, json};
+use tokio::{net::TcpListener, sync::watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     crawl::{CrawlError, PastRun, Progress},
-    report::POINTS,
-    serve::{accept, is_token},
+    page::thousands,
+    serve::{RECENT, Source, accept, for_browsers, page},
 };
 
-/// How often the page changes.
-const EVERY: Duration = Duration::from_secs(1);
 /// The most connections.
 const CONNECTIONS: usize = 64;
-/// Pages that are shown as judged last.
-const RECENT: u64 = 20;
-/// The cookie that has the token.
-const COOKIE: &str = "pagesieve=";
-/// Nothing but what this address serves.
-const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// A crawl that is shown.
 #[derive(Clone, Debug)]
@@ -55,143 +40,72 @@ pub(crate) struct Shown {
     pub(crate) token: Option<String>,
 }
 
-#[derive(Clone)]
-struct Live {
-    shown: Shown,
-    /// What the page shows now, as JSON.
-    now: watch::Receiver<Arc<str>>,
-}
-
 /// Serves the page until the crawl has ended.
 pub(crate) async fn serve(listener: TcpListener, shown: Shown, ended: CancellationToken) {
-    let (change, now) = watch::channel(Arc::from("{}"));
-    let live = Live { shown: shown.clone(), now };
-    let router = Router::new()
-        .route("/", get(page))
-        .route("/live.js", get(text("text/javascript", include_str!("live.js"))))
-        .route("/live.css", get(text("text/css", include_str!("live.css"))))
-        .route("/report.css", get(text("text/css", include_str!("../report/report.css"))))
-        .route("/events", get(events))
+    let shown = Arc::new(shown);
+    let (page, showing) = page(Arc::clone(&shown) as Arc<dyn Source>);
+    let routes = Router::new()
         .route("/metrics", get(metrics))
         .route("/{command}", post(command))
-        .layer(middleware::from_fn_with_state(live.clone(), allowed))
-        .with_state(live);
-    let showing = async {
-        loop {
-            sleep(EVERY).await;
-            // One receiver is that of the service itself.
-            if change.receiver_count() > 1 {
-                change.send_replace(snapshot(&shown, 1).await.into());
-            }
-        }
-    };
+        .with_state(Arc::clone(&shown))
+        .merge(page);
+    let router = for_browsers(routes, shown.token.as_deref());
     let serving = async { tokio::join!(accept(listener, router, CONNECTIONS, &ended), showing) };
     ended.run_until_cancelled(serving).await;
 }
 
-/// What the page shows now as JSON, with the last points of the series.
-async fn snapshot(shown: &Shown, points: usize) -> String {
-    let directory = shown.directory.clone();
-    let reading = task::spawn_blocking(move || {
-        let run = PastRun::open(&directory)?;
-        Ok::<_, CrawlError>((run.series(points)?, run.recent(RECENT)?))
-    });
-    // Before its first commit there is nothing to read.
-    let (series, recent) = reading.await.ok().and_then(Result::ok).unwrap_or_default();
-    let Progress { counts, max_pages, active_hosts, in_flight, waits, .. } =
-        *shown.progress.borrow();
-    let now = json!({
-        "name": shown.name,
-        "counts": counts,
-        "max_pages": max_pages,
-        "active_hosts": active_hosts,
-        "in_flight": in_flight,
-        "paused": *shown.pause.borrow(),
-        "controlled": shown.token.is_some(),
-        "waits": waits.map(|waits| waits.to_string()),
-        "series": series,
-        "judged": recent.judged,
-        "suspended": recent.suspended,
-        "alarms": recent.alarms,
-    });
-    now.to_string()
-}
-
-fn text(kind: &'static str, text: &'static str) -> impl IntoResponse + Clone {
-    ([(header::CONTENT_TYPE, kind)], text)
-}
-
-async fn page() -> impl IntoResponse {
-    ([(header::CONTENT_SECURITY_POLICY, POLICY)], Html(include_str!("live.html")))
-}
-
-async fn events(State(live): State<Live>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    let first = snapshot(&live.shown, POINTS).await;
-    let events = stream::unfold((Some(first), live.now), |(first, mut now)| async move {
-        let data = if let Some(first) = first {
-            first
-        } else {
-            now.changed().await.ok()?;
-            now.borrow_and_update().to_string()
+impl Source for Shown {
+    fn now(&self, points: usize) -> Value {
+        let read = || {
+            let run = PastRun::open(&self.directory)?;
+            Ok::<_, CrawlError>((run.series(points)?, run.recent(RECENT)?))
         };
-        Some((Ok(Event::default().data(data)), (None, now)))
-    });
-    Sse::new(events).keep_alive(KeepAlive::default())
+        // Before its first commit there is nothing to read.
+        let (series, recent) = read().unwrap_or_default();
+        let Progress { counts, max_pages, active_hosts, in_flight, waits, .. } =
+            *self.progress.borrow();
+        let (paused, active_hosts) = (*self.pause.borrow(), thousands(active_hosts as u64));
+        let waits = waits.map(|waits| waits.to_string());
+        let phase = waits
+            .filter(|_| !paused)
+            .unwrap_or(if paused { "paused" } else { "running" }.to_owned());
+        json!({
+            "name": self.name,
+            "phase": phase,
+            "paused": paused,
+            "controlled": self.token.is_some(),
+            "counts": counts,
+            "in_flight": in_flight,
+            "notes": {
+                "fetched": format!("of at most {}", thousands(max_pages)),
+                "queued": format!("active hosts: {active_hosts}, in flight: {in_flight}"),
+            },
+            "unit": "pages",
+            "done": counts.fetched + counts.asked_again,
+            "left": counts.queued.min(max_pages.saturating_sub(counts.fetched)),
+            "series": series,
+            "judged": recent.judged,
+            "suspended": recent.suspended,
+            "alarms": recent.alarms,
+        })
+    }
 }
 
-async fn metrics(State(live): State<Live>) -> impl IntoResponse {
+async fn metrics(State(shown): State<Arc<Shown>>) -> impl IntoResponse {
     let kind = "text/plain; version=0.0.4; charset=utf-8";
-    ([(header::CONTENT_TYPE, kind)], metrics::text(*live.shown.progress.borrow()))
+    ([(header::CONTENT_TYPE, kind)], metrics::text(*shown.progress.borrow()))
 }
 
-async fn command(State(live): State<Live>, InPath(command): InPath<String>) -> Response {
-    if live.shown.token.is_none() {
+async fn command(State(shown): State<Arc<Shown>>, InPath(command): InPath<String>) -> Response {
+    if shown.token.is_none() {
         let help = "start the crawl with PAGESIEVE_TOKEN to pause or stop it from here\n";
         return (StatusCode::FORBIDDEN, help).into_response();
     }
     match &*command {
-        "pause" => drop(live.shown.pause.send_replace(true)),
-        "resume" => drop(live.shown.pause.send_replace(false)),
-        "stop" => live.shown.stop.cancel(),
+        "pause" => drop(shown.pause.send_replace(true)),
+        "resume" => drop(shown.pause.send_replace(false)),
+        "stop" => shown.stop.cancel(),
         _ => return StatusCode::NOT_FOUND.into_response(),
     }
     StatusCode::NO_CONTENT.into_response()
-}
-
-#[derive(Deserialize)]
-struct Login {
-    token: Option<String>,
-}
-
-/// Refuses who does not have the token; and, without one, pages of other sites whose name was made to lead here.
-async fn allowed(
-    State(live): State<Live>,
-    Query(login): Query<Login>,
-    headers: HeaderMap,
-    request: Request,
-    next: Next,
-) -> Response {
-    let value =
-        |name| headers.get(name).and_then(|value: &header::HeaderValue| value.to_str().ok());
-    let Some(token) = &live.shown.token else {
-        let host = value(header::HOST).unwrap_or_default();
-        let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
-        let is_address = name.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
-        if is_address || name == "localhost" {
-            return next.run(request).await;
-        }
-        return (StatusCode::FORBIDDEN, "open it by its address\n").into_response();
-    };
-    if let Some(given) = login.token.filter(|given| is_token(token, given.as_bytes())) {
-        let cookie = format!("{COOKIE}{given}; HttpOnly; SameSite=Strict; Path=/");
-        return ([(header::SET_COOKIE, cookie)], Redirect::to("/")).into_response();
-    }
-    let bearer = value(header::AUTHORIZATION).and_then(|it| it.split_once(' ')).map(|(_, it)| it);
-    let cookie = value(header::COOKIE)
-        .and_then(|all| all.split("; ").find_map(|cookie| cookie.strip_prefix(COOKIE)));
-    if bearer.or(cookie).is_some_and(|given| is_token(token, given.as_bytes())) {
-        return next.run(request).await;
-    }
-    let help = "send the token: `Authorization: Bearer TOKEN`, or open /?token=TOKEN\n";
-    (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Bearer")], help).into_response()
 }

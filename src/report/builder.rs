@@ -12,8 +12,9 @@ use crate::{
     filter::{Kind, Step},
     page::DocId,
     report::{
-        BROKEN, CHANGED, ChangedPage, Counts, Distributions, EXAMPLES, End, Example, Host, Omitted,
-        POINTS, Pass, Report, SEEDS, Saved, Similarities, SuspendedHost, UnreachableSeed, Warning,
+        BROKEN, CHANGED, ChangedPage, Counts, Distributions, EXAMPLES, End, Example, Host,
+        NEAR_MISSES, NearMiss, Omitted, POINTS, Pass, Report, SEEDS, Saved, Similarities,
+        SuspendedHost, UnreachableSeed, Warning,
         broken::Broken,
         cluster::{Group, choose, clusters, site},
     },
@@ -54,8 +55,13 @@ pub(crate) struct Pages {
     /// Pages that need scripts, and the first of them.
     needs_scripts: (u64, DocId),
     hosts: HashMap<String, Host>,
+    /// How many pages of a host repeat pages of another one, by the numbers of their names.
+    repeats: HashMap<(u32, u32), u64>,
+    names: HashMap<String, u32>,
     groups: HashMap<DocId, Group>,
     similarities: Similarities,
+    /// The unique pages that are most similar to another one, and that one: similarity, URL, document.
+    near_misses: Vec<(f32, String, DocId)>,
     /// Characters of duplicates that were not stored.
     characters: u64,
 }
@@ -199,7 +205,7 @@ impl Builder {
         run.suspended = std::mem::take(&mut urls.suspended);
         run.suspended.sort_by(|a, b| b.urls.cmp(&a.urls).then_with(|| a.host.cmp(&b.host)));
         run.saved = Saved { requests: unrequested(&run.counts), characters: found.characters };
-        let hosts = std::mem::take(&mut found.hosts);
+        let hosts = found.take_hosts();
         let named = |(name, host)| Host { host: name, ..host };
         let mut hosts: Vec<_> = hosts.into_iter().map(named).collect();
         hosts.sort_by(|a, b| b.fetched.cmp(&a.fetched).then_with(|| a.host.cmp(&b.host)));
@@ -211,24 +217,26 @@ impl Builder {
             Ok::<_, StateError>(())
         })?;
         let warnings = self.warnings(state, &run, keeps, &found, (&hosts, &all, urls))?;
-        let near = |groups: &[Group]| groups.iter().filter(|group| group.near > 0).count() as u64;
         let pages = |groups: &[Group]| groups.iter().map(|group| group.count).sum::<u64>();
-        let [cluster_count, all_near, all_pages] = [all.len() as u64, near(&all), pages(&all)];
-        let (shown, largest) = choose(all);
+        let (cluster_count, all_pages) = (all.len() as u64, pages(&all));
+        let shown = choose(all);
+        let near_misses = found
+            .near_misses
+            .into_iter()
+            .map(|(similarity, url, of)| Ok(NearMiss { url, of: state.name_of(of)?, similarity }));
         Ok(Report {
             seconds: (run.seconds * 1000.0).round() / 1000.0,
             warnings,
             cluster_count,
             omitted: Omitted {
                 clusters: cluster_count - shown.len() as u64,
-                near: all_near - near(&shown),
                 pages: all_pages - pages(&shown),
-                largest,
             },
             clusters: clusters(state, &shown)?,
             pass: self.pass,
             examples: examples.into_values().flatten().collect(),
             changed: changed(state)?,
+            near_misses: near_misses.collect::<Result<_, StateError>>()?,
             similarities: found.similarities,
             distributions: self.distributions.clone(),
             series: state.series(POINTS)?,
@@ -321,13 +329,20 @@ impl Pages {
             self.needs_scripts = (pages + 1, if pages == 0 { judgement.id } else { first });
         }
         let (url, kept) = (Url::parse(url).ok(), of.and_then(|of| Url::parse(of).ok()));
-        let host = self.hosts.entry(host_name(url.as_ref())).or_default();
+        let [name, kept_name] = [url.as_ref(), kept.as_ref()].map(host_name);
+        let host = self.hosts.entry(name.clone()).or_default();
         host.fetched += 1;
         let Some(found) = judgement.verdict.matched() else {
             self.counts.unique += 1;
             host.unique += 1;
-            if let Some((_, similarity)) = judgement.nearest {
+            if let Some((of, similarity)) = judgement.nearest {
                 self.similarities.add(true, similarity);
+                let before = |other: &(f32, String, DocId)| other.0 >= similarity;
+                let at = self.near_misses.partition_point(before);
+                if at < NEAR_MISSES {
+                    self.near_misses.truncate(NEAR_MISSES - 1);
+                    self.near_misses.insert(at, (similarity, document.name.clone(), of));
+                }
             }
             return;
         };
@@ -341,13 +356,35 @@ impl Pages {
         }
         let same_site = site(url.as_ref()) == site(kept.as_ref());
         *(if same_site { &mut host.same_site } else { &mut host.cross_site }) += 1;
-        host.other_host += u64::from(host_name(url.as_ref()) != host_name(kept.as_ref()));
+        if name != kept_name {
+            host.other_host += 1;
+            let pair = (self.number_of(name), self.number_of(kept_name));
+            *self.repeats.entry(pair).or_default() += 1;
+        }
         if !stored {
             self.unstored[usize::from(!same_site)] += 1;
             self.characters += u64::from(judgement.facts.chars);
         }
         let new = || Group::new(found.of, judgement.facts.lang);
         self.groups.entry(found.of).or_insert_with(new).add(found);
+    }
+
+    fn number_of(&mut self, name: String) -> u32 {
+        let next = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
+        *self.names.entry(name).or_insert(next)
+    }
+
+    /// The hosts, each with that whose pages it repeats most.
+    fn take_hosts(&mut self) -> HashMap<String, Host> {
+        let mut hosts = std::mem::take(&mut self.hosts);
+        let names: HashMap<_, _> = self.names.iter().map(|(name, at)| (*at, name)).collect();
+        for ((host, of), &pages) in &self.repeats {
+            let (host, of) = (hosts.entry(names[host].clone()).or_default(), names[of]);
+            if (pages, Some(of)) > (host.repeats_pages, host.repeats.as_ref()) {
+                (host.repeats_pages, host.repeats) = (pages, Some(of.clone()));
+            }
+        }
+        hosts
     }
 
     /// Counts the URLs that were skipped or wait.

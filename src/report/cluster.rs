@@ -44,16 +44,15 @@ impl Group {
     }
 }
 
-/// Takes the clusters that a report shows: half the room is for the most doubtful, half for the largest of the others. Also returns how many duplicates
-/// the largest has that is left out.
-pub(super) fn choose(mut groups: Vec<Group>) -> (Vec<Group>, u64) {
+/// Takes the clusters that a report shows: half the room is for the most doubtful, half for the largest of the others.
+pub(super) fn choose(mut groups: Vec<Group>) -> Vec<Group> {
     groups.sort_by(doubtful_first);
     let mut rest = groups.split_off(groups.len().min(CLUSTERS / 2));
     rest.sort_by_key(|group| (Reverse(group.count), group.document));
-    let omitted = rest.split_off(rest.len().min(CLUSTERS - groups.len()));
+    rest.truncate(CLUSTERS - groups.len());
     groups.append(&mut rest);
     groups.sort_by(doubtful_first);
-    (groups, omitted.first().map_or(0, |group| group.count))
+    groups
 }
 
 /// Near duplicates come first, the least similar of all before the others; then clusters of equal pages, the largest first.
@@ -128,7 +127,7 @@ mod tests {
 
     #[test]
     fn the_most_doubtful_come_first_and_then_the_largest() {
-        let (chosen, omitted) = choose(vec![
+        let chosen = choose(vec![
             group(1, 9, None),
             group(2, 1, Some(0.9)),
             group(3, 90, None),
@@ -136,15 +135,15 @@ mod tests {
             group(5, 9, None),
         ]);
         let order: Vec<u64> = chosen.iter().map(|group| group.document.0).collect();
-        assert_eq!((order, omitted), (vec![4, 2, 3, 1, 5], 0));
+        assert_eq!(order, [4, 2, 3, 1, 5]);
     }
 
     #[test]
     fn of_too_many_the_largest_are_shown_too() {
         let doubtful = (0..2 * CLUSTERS as u64).map(|number| group(number, 1, Some(0.8)));
         let large = (0..10).map(|number| group(1_000_000 + number, 100, None));
-        let (chosen, omitted) = choose(doubtful.chain(large).collect());
-        assert_eq!((chosen.len(), omitted), (CLUSTERS, 1));
+        let chosen = choose(doubtful.chain(large).collect());
+        assert_eq!(chosen.len(), CLUSTERS);
         assert_eq!(chosen.iter().filter(|group| group.count == 100).count(), 10);
     }
 }

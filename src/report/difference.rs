@@ -98,33 +98,48 @@ fn doubtful(clusters: &[Cluster]) -> Vec<(f32, usize, usize)> {
     all
 }
 
+/// Words that both texts have, or what each has in their place.
+#[derive(Debug, Default)]
+struct Run<'a> {
+    is_common: bool,
+    kept: Vec<&'a str>,
+    repeat: Vec<&'a str>,
+}
+
 /// In what the text of a duplicate differs from that of the page that it repeats.
 fn difference(kept: &str, repeat: &str) -> Vec<Piece> {
     let diff = TextDiff::configure().timeout(PATIENCE).diff_unicode_words(kept, repeat);
-    // Runs of words of one kind.
-    let mut runs: Vec<(ChangeTag, Vec<&str>)> = Vec::new();
-    for change in diff.iter_all_changes() {
-        let word = change.value();
-        match runs.last_mut() {
-            Some((tag, words)) if *tag == change.tag() => words.push(word),
-            _ => runs.push((change.tag(), vec![word])),
+    let mut runs: Vec<Run<'_>> = Vec::new();
+    let mut changes = diff.iter_all_changes().peekable();
+    while let Some(change) = changes.next() {
+        let (tag, word) = (change.tag(), change.value());
+        // A gap between two words that differ belongs to the difference.
+        let is_within = word.trim().is_empty()
+            && runs.last().is_some_and(|run| !run.is_common)
+            && changes.peek().is_some_and(|next| next.tag() != ChangeTag::Equal);
+        let is_common = tag == ChangeTag::Equal && !is_within;
+        if runs.last().is_none_or(|run| run.is_common != is_common) {
+            runs.push(Run { is_common, ..Run::default() });
+        }
+        if let Some(run) = runs.last_mut() {
+            run.kept.extend((tag != ChangeTag::Insert).then_some(word));
+            run.repeat.extend((tag != ChangeTag::Delete).then_some(word));
         }
     }
     let (mut pieces, mut room, last) = (Vec::new(), LONGEST, runs.len().saturating_sub(1));
-    for (at, (tag, words)) in runs.iter().enumerate() {
-        match tag {
-            ChangeTag::Equal => {
-                let before = if at == 0 { 0 } else { AROUND.min(words.len()) };
-                let after = if at == last { 0 } else { AROUND.min(words.len() - before) };
-                let (start, rest) = words.split_at(before);
-                let (middle, end) = rest.split_at(rest.len() - after);
-                push(&mut pieces, &mut room, start, Piece::Both);
-                omit(&mut pieces, middle.concat().len());
-                push(&mut pieces, &mut room, end, Piece::Both);
-            }
-            ChangeTag::Delete => push(&mut pieces, &mut room, words, Piece::Kept),
-            ChangeTag::Insert => push(&mut pieces, &mut room, words, Piece::Repeat),
+    for (at, Run { is_common, kept: words, repeat }) in runs.iter().enumerate() {
+        if !is_common {
+            push(&mut pieces, &mut room, words, Piece::Kept);
+            push(&mut pieces, &mut room, repeat, Piece::Repeat);
+            continue;
         }
+        let before = if at == 0 { 0 } else { AROUND.min(words.len()) };
+        let after = if at == last { 0 } else { AROUND.min(words.len() - before) };
+        let (start, rest) = words.split_at(before);
+        let (middle, end) = rest.split_at(rest.len() - after);
+        push(&mut pieces, &mut room, start, Piece::Both);
+        omit(&mut pieces, middle.concat().len());
+        push(&mut pieces, &mut room, end, Piece::Both);
     }
     pieces
 }
@@ -168,6 +183,13 @@ mod tests {
             both(" high"),
         ];
         assert_eq!(pieces, expected);
+    }
+
+    #[test]
+    fn words_in_a_row_that_differ_are_one_difference() {
+        let pieces = difference("at one two three o'clock", "at four five six o'clock");
+        let kept = Piece::Kept("one two three".to_owned());
+        assert_eq!(pieces[1..3], [kept, Piece::Repeat("four five six".to_owned())]);
     }
 
     #[test]

@@ -46,8 +46,9 @@ pub const JSON: &str = "report.json";
 /// The report for people.
 pub const HTML: &str = "report.html";
 
-/// The summary of a run.
+/// The summary of a run. What another version did not write is empty.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Report {
     /// The run's name.
     pub name: String,
@@ -56,7 +57,7 @@ pub struct Report {
     /// How many pages had which outcome; equal to the lines of the files.
     pub counts: Counts,
     /// What the last pass over known pages has found, if the last start made one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub pass: Option<Pass>,
     /// When the run began, at its first start.
     pub started: Timestamp,
@@ -73,22 +74,18 @@ pub struct Report {
     /// The clusters that are left out.
     pub omitted: Omitted,
     /// The first URLs that got an error or no answer, in the order in which they were found; at most [`BROKEN`].
-    #[serde(default)]
     pub broken: Vec<BrokenLink>,
     /// The first URLs that were skipped for each reason, in the order in which they were found; at most [`EXAMPLES`] of each.
-    #[serde(default)]
     pub examples: Vec<Example>,
     /// Known pages that had changed or were gone, the one that was asked for last first; at most [`CHANGED`].
-    #[serde(default)]
     pub changed: Vec<ChangedPage>,
+    /// The unique pages that are most similar to another page, the most similar first; at most [`NEAR_MISSES`].
+    pub near_misses: Vec<NearMiss>,
     /// How similar pages were to those that they were compared with.
-    #[serde(default)]
     pub similarities: Similarities,
     /// Response times, sizes and depths of pages.
-    #[serde(default)]
     pub distributions: Distributions,
     /// What the filter saved.
-    #[serde(default)]
     pub saved: Saved,
     /// The hosts with fetched pages or failures, the one with the most pages first.
     pub hosts: Vec<Host>,
@@ -96,18 +93,14 @@ pub struct Report {
     #[serde(rename = "aside")]
     pub suspended: Vec<SuspendedHost>,
     /// What the run did over time; at most [`POINTS`] points.
-    #[serde(default)]
     pub series: Vec<Point>,
     /// What was learnt of the sites, and the URLs that are deferred by it.
-    #[serde(default)]
     pub learnt: Learnt,
     /// How many pages repeat pages of other runs (`dedup.against`), by run.
-    #[serde(default)]
     pub against: BTreeMap<String, u64>,
     /// How pages were judged.
     pub fingerprint: FingerprintMethod,
     /// How near duplicates were searched.
-    #[serde(default)]
     pub search: Search,
     /// Whether the run writes WARC files.
     pub warc: bool,
@@ -117,13 +110,13 @@ pub struct Report {
 
 /// What was learnt of the sites.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Learnt {
     /// The rules in force, and those that were revoked, by site.
     pub rules: Vec<RuleReport>,
     /// The deferred URLs by pattern, those with the most URLs first; after 1,000 patterns, the others together.
     pub deferred: Vec<DeferredUrls>,
     /// The same of the URLs that were still queued when the run stopped, by a sample if they are many.
-    #[serde(default)]
     pub queued: Vec<DeferredUrls>,
 }
 
@@ -139,10 +132,8 @@ pub struct RuleReport {
     /// How many of them had another text.
     pub failures: u32,
     /// Failures have ended it: it is not in force.
-    #[serde(default)]
     pub revoked: bool,
     /// It comes from the configuration.
-    #[serde(default)]
     pub imported: bool,
 }
 
@@ -162,7 +153,6 @@ pub struct DeferredUrls {
     /// At most this many, 95 % sure.
     pub new_at_most: f64,
     /// How many more are estimated to have a text that is new as a whole, but has only passages of known pages, as teasers in another order.
-    #[serde(default)]
     pub rearranged: f64,
 }
 
@@ -187,6 +177,7 @@ pub enum End {
 
 /// How many pages had which outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Counts {
     /// Pages received with status 2xx: what `max_pages` counts.
     pub fetched: u64,
@@ -199,13 +190,10 @@ pub struct Counts {
     /// Lines of `pages.jsonl`.
     pub stored: u64,
     /// How often a known page was asked for again and had not changed.
-    #[serde(default)]
     pub unchanged: u64,
     /// How often it had: the lines of `changes.jsonl`.
-    #[serde(default)]
     pub changed: u64,
     /// How often there was no page any more, among these.
-    #[serde(default)]
     pub gone: u64,
     /// Other known URLs by reason: what `export` and `export --pending` print.
     pub skipped: BTreeMap<Reason, u64>,
@@ -247,7 +235,6 @@ pub struct FingerprintMethod {
     /// Bits of 64 in which a near duplicate may differ.
     pub radius: u32,
     /// From which similarity on one page repeats another; `None` if pages are not compared by their content.
-    #[serde(default)]
     pub similarity: Option<f64>,
 }
 
@@ -304,11 +291,14 @@ pub const CLUSTERS: usize = 10_000;
 pub const MEMBERS: usize = 20;
 /// A report names at most this many URLs of a reason.
 pub const EXAMPLES: usize = 50;
+/// A report names at most this many unique pages that are nearly near duplicates.
+pub const NEAR_MISSES: usize = 20;
 /// A report names at most this many pages that had changed.
 pub const CHANGED: usize = 200;
 
 /// A unique page and the pages that repeat it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Cluster {
     /// The unique page's URL.
     pub url: String,
@@ -321,10 +311,20 @@ pub struct Cluster {
     /// How many of them are near duplicates.
     pub near: u64,
     /// The least similarity of its near duplicates.
-    #[serde(default)]
     pub least: Option<f32>,
     /// The least similar of them first, of equal ones the first that arrived; at most [`MEMBERS`].
     pub members: Vec<Member>,
+}
+
+/// A unique page, and the page that it is most similar to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NearMiss {
+    /// Its URL.
+    pub url: String,
+    /// The other page's.
+    pub of: String,
+    /// Their similarity, which is below the threshold.
+    pub similarity: f32,
 }
 
 /// The clusters that a report leaves out.
@@ -332,12 +332,8 @@ pub struct Cluster {
 pub struct Omitted {
     /// How many there are.
     pub clusters: u64,
-    /// How many of them have near duplicates.
-    pub near: u64,
     /// How many duplicates they have.
     pub pages: u64,
-    /// How many duplicates the largest of them has.
-    pub largest: u64,
 }
 
 /// A host that gets no requests for the time being, because it is too slow or gives no answer.
@@ -392,6 +388,10 @@ pub struct Host {
     pub cross_site: u64,
     /// Duplicates of pages of other hosts, of the same site or not.
     pub other_host: u64,
+    /// The host of most of these.
+    pub repeats: Option<String>,
+    /// How many they are.
+    pub repeats_pages: u64,
     /// URLs that got an error or no answer.
     pub failed: u64,
 }

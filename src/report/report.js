@@ -1,8 +1,10 @@
 "use strict";
-// Filters and sorts the groups of duplicates, and sorts tables. Without it everything is shown, in the order of the page.
+// Searches the page, filters and sorts the groups of duplicates, and sorts tables. Without it everything is shown, in the order of the page.
 {
   const find = id => document.getElementById(id);
   const list = find("clusters"), controls = document.querySelector(".controls");
+  let words = [], searchGroups = () => 0;
+  const isFound = text => words.every(word => text.includes(word));
   if (list && controls) {
     // A browser takes long for elements, and shows few: those that are not needed yet stay text.
     const page = 500, mark = "<details class=\"card cluster\"", rest = find("rest");
@@ -30,25 +32,31 @@
     let limit = page, found = groups;
     const draw = () => {
       list.replaceChildren(...found.slice(0, limit).map(made));
+      for (const marked of list.querySelectorAll(".found")) marked.classList.remove("found");
+      for (const { element } of words.length && found.length <= 10 ? found : []) {
+        element.open = true;
+        for (const member of element.querySelectorAll("ol > li")) member.classList.toggle("found", isFound(member.textContent.toLowerCase()));
+      }
       const shown = Math.min(limit, found.length);
       find("shown").value = shown === groups.length ? ""
-        : (shown < found.length ? "the first " + shown + " of " : "") + found.length + " groups" + (found.length < groups.length ? " of " + groups.length : "");
+        : (shown < found.length ? "the first " + shown + " of " : "") + found.length + (found.length === 1 ? " group" : " groups") + (found.length < groups.length ? " of " + groups.length : "");
     };
     const show = () => {
-      const words = find("words").value.toLowerCase().split(/\s+/).filter(Boolean);
       const kind = find("kind").value, least = +find("least").value, most = +find("most").value;
-      const isFound = group => {
+      const isShown = group => {
         if (words.length && !group.text) group.text = textOf(group).toLowerCase();
         const isKind = !kind || (kind === "near") === (group.least !== "");
         const isNear = most >= 1 || (group.least !== "" && +group.least <= most);
-        return isKind && isNear && group.count >= least && words.every(word => group.text.includes(word));
+        return isKind && isNear && group.count >= least && isFound(group.text);
       };
       const isLarge = find("order").value === "large";
-      found = groups.filter(isFound).sort((a, b) => (isLarge ? b.count - a.count : 0) || a.place - b.place);
+      found = groups.filter(isShown).sort((a, b) => (isLarge ? b.count - a.count : 0) || a.place - b.place);
       limit = page;
       list.scrollTop = 0;
       draw();
+      return found.length;
     };
+    searchGroups = show;
     const more = to => {
       if (limit >= found.length) return;
       limit = to;
@@ -58,8 +66,31 @@
     controls.addEventListener("input", show);
     list.addEventListener("scroll", () => list.scrollTop + 2 * list.clientHeight > list.scrollHeight && more(limit + page));
     addEventListener("beforeprint", () => more(groups.length));
-    show();
+    draw();
   }
+  const parts = [...document.querySelectorAll("section.rows")].map(part => ({
+    part, groups: part.querySelectorAll("details"), rows: [...part.querySelectorAll("tbody tr")].map(row => ({ row, text: row.textContent.toLowerCase() })),
+  }));
+  const search = () => {
+    words = find("find").value.toLowerCase().split(/\s+/).filter(Boolean);
+    const isSearch = words.length > 0;
+    let hits = searchGroups();
+    if (list) find("duplicates").hidden = isSearch && !hits;
+    for (const { part, groups, rows } of parts) {
+      let count = 0;
+      for (const { row, text } of rows) count += !(row.hidden = !isFound(text));
+      for (const group of groups) {
+        group.open = isSearch && group.querySelector("tr:not([hidden])") !== null;
+        group.hidden = isSearch && !group.open;
+      }
+      part.hidden = isSearch && !count;
+      hits += count;
+    }
+    document.body.classList.toggle("searching", isSearch);
+    find("nothing").hidden = hits > 0 || !isSearch;
+  };
+  find("find").parentElement.hidden = false;
+  find("find").addEventListener("input", search);
   const value = row => text => row.cells[text].textContent.trim();
   const number = text => /^[\d,.]+/.test(text) ? parseFloat(text.replaceAll(",", "")) : NaN;
   for (const table of document.querySelectorAll("table.sortable")) {

@@ -43,13 +43,19 @@ pub struct Point {
 }
 
 /// The points so far.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Series {
     points: Vec<Point>,
     /// Seconds between two points.
     every: f64,
     /// CPU time of earlier starts.
     cpu_before: f64,
+}
+
+impl Default for Series {
+    fn default() -> Self {
+        Self { points: Vec::new(), every: 1.0, cpu_before: 0.0 }
+    }
 }
 
 impl Series {
@@ -60,7 +66,8 @@ impl Series {
     pub(crate) fn load(state: &State) -> Result<Self, StateError> {
         let points: Vec<Point> = state.series(POINTS)?;
         let cpu_before = points.last().map_or(0.0, |point| point.cpu);
-        Ok(Self { points, every: state.json(EVERY)?.unwrap_or(1.0), cpu_before })
+        let every = state.json(EVERY)?.unwrap_or(Self::default().every);
+        Ok(Self { points, every, cpu_before })
     }
 
     /// Whether a point is due at this time.
@@ -68,24 +75,36 @@ impl Series {
         self.points.last().is_none_or(|last| at >= last.at + self.every)
     }
 
-    /// Adds a point, in the open transaction. Its CPU time is that of this start.
-    ///
-    /// # Errors
-    /// If SQLite fails.
-    pub(crate) fn add(&mut self, state: &State, point: Point) -> Result<(), StateError> {
-        if self.points.len() >= POINTS {
+    /// Adds a point, whose CPU time is that of this start. Returns whether every second one of the others was dropped.
+    pub(crate) fn push(&mut self, point: Point) -> bool {
+        let is_full = self.points.len() >= POINTS;
+        if is_full {
             let mut number = 0;
             self.points.retain(|_| {
                 number += 1;
                 number % 2 == 1
             });
             self.every *= 2.0;
-            state.set_json(EVERY, &self.every)?;
-            state.set_series(&self.points)?;
         }
-        let point = Point { cpu: self.cpu_before + point.cpu, ..point };
-        self.points.push(point);
-        state.add_to_series(&point)
+        self.points.push(Point { cpu: self.cpu_before + point.cpu, ..point });
+        is_full
+    }
+
+    /// Adds a point, in the open transaction of the state.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn add(&mut self, state: &State, point: Point) -> Result<(), StateError> {
+        if self.push(point) {
+            state.set_json(EVERY, &self.every)?;
+            return state.set_series(&self.points);
+        }
+        self.last(1).iter().try_for_each(|point| state.add_to_series(point))
+    }
+
+    /// The last points, at most this many.
+    pub(crate) fn last(&self, most: usize) -> &[Point] {
+        &self.points[self.points.len().saturating_sub(most)..]
     }
 }
 

@@ -112,6 +112,9 @@ pub enum Warning {
         pages: u64,
         /// Those of them that repeat other hosts' pages.
         duplicates: u64,
+        /// Such a host; in a report, that of most of these pages.
+        #[serde(default)]
+        of: String,
     },
     /// One unique page has more than 100 duplicates.
     #[serde(rename = "absorbing")]
@@ -320,6 +323,7 @@ impl Warning {
             host: host.host.clone(),
             pages,
             duplicates: host.other_host,
+            of: host.repeats.clone().unwrap_or_default(),
         })
     }
 

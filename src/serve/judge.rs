@@ -11,6 +11,7 @@ use std::{
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use tokio::sync::{mpsc, oneshot, watch};
+use tracing::trace_span;
 use utoipa::ToSchema;
 
 use super::schema::Decided;
@@ -84,8 +85,9 @@ impl Judge {
         task: impl FnOnce(&mut DurableFilter) -> Result<T, StateError> + Send + 'static,
     ) -> Result<T, Gone> {
         let (sender, receiver) = oneshot::channel();
+        let span = trace_span!("judge");
         let task: Task = Box::new(move |filter| {
-            let answer = task(filter)?;
+            let answer = span.in_scope(|| task(filter))?;
             // The caller may not wait any more.
             Ok(Box::new(move || drop(sender.send(answer))))
         });
@@ -122,7 +124,7 @@ fn work(mut filter: DurableFilter, mut tasks: mpsc::Receiver<Task>) -> Result<()
         {
             replies.push(task(&mut filter)?);
         }
-        filter.commit()?;
+        trace_span!("commit", tasks = replies.len()).in_scope(|| filter.commit())?;
         for reply in replies {
             reply();
         }

@@ -6,6 +6,8 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 
+use crate::state::{DurableFilter, StateError};
+
 /// The limits of the histogram, in seconds.
 const BUCKETS: [f64; 12] =
     [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0];
@@ -76,6 +78,17 @@ impl Metrics {
             }
         }
         Self { registry, judged, requests, seconds, queued, window, claims }
+    }
+
+    /// Counts the window of a filter.
+    pub(super) fn window_of(
+        &self,
+    ) -> impl FnOnce(&mut DurableFilter) -> Result<(), StateError> + Send + use<> {
+        let window = self.window.clone();
+        move |filter| {
+            window.set(i64::try_from(filter.len()).unwrap_or(i64::MAX));
+            Ok(())
+        }
     }
 
     /// The same in the older format of Prometheus.

@@ -10,10 +10,13 @@
 //!
 //! Connections have bounds in time, so that a client that sends or reads nothing does not keep its place for ever.
 
+mod access;
 mod body;
 mod judge;
 mod lines;
+mod live;
 mod metrics;
+mod page;
 mod routes;
 mod schema;
 mod stalled;
@@ -41,6 +44,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
+use tracing::trace_span;
 
 use crate::{
     cluster::{Address, ClaimTally},
@@ -51,10 +55,11 @@ use crate::{
     state::{DurableFilter, StateError},
     submission::{Preparation, Times},
 };
+pub(crate) use access::for_browsers;
 use judge::{Gone, Judge, Phase};
 use metrics::Metrics;
 pub(crate) use metrics::{OfVerdict, plain_text};
-pub(crate) use routes::is_token;
+pub(crate) use page::{RECENT, Source, page};
 use stalled::Watched;
 
 /// How the service is run.
@@ -148,8 +153,13 @@ pub(crate) async fn run(
         stopping: stopping.clone(),
         options,
     };
-    let most = service.options.limits.connections;
-    let router = routes::router(Arc::new(service));
+    let service = Arc::new(service);
+    let counted = Arc::clone(&service);
+    let (page, showing) = page(Arc::new(live::Live::new(Arc::clone(&service))));
+    let page = for_browsers(page, service.options.token.as_deref());
+    let (most, router) = (service.options.limits.connections, routes::router(service, page));
+    // An open page does not hold up the end.
+    let showing = stopping.run_until_cancelled(showing);
     let serving = async {
         accept(listener, router, most, &stopping).await;
         streams.lock().expect("no thread panics while it holds the lock").abort_all();
@@ -161,12 +171,15 @@ pub(crate) async fn run(
         ended.unwrap_or(Ok(()))
     };
     // A state that cannot be opened, because another process uses it, is no service.
-    let announcing = async {
+    let announcing = async move {
         if phase.changed().await.is_ok() && *phase.borrow() != Phase::Failed {
             listening(bound);
         }
+        // It fails only if the state cannot be opened, which is said elsewhere.
+        drop(counted.judge.ask(counted.metrics.window_of()).await);
+        drop(counted);
     };
-    let ((), ended, ()) = tokio::join!(serving, judging, announcing);
+    let ((), ended, (), _) = tokio::join!(serving, judging, announcing, showing);
     Ok(ended?)
 }
 
@@ -185,8 +198,9 @@ impl Service {
     /// Prepares documents on the pool.
     async fn prepare(&self, inputs: Vec<Input>) -> Vec<Prepared> {
         let (prepared, preparing) = oneshot::channel();
-        let preparation = Arc::clone(&self.preparation);
+        let (preparation, span) = (Arc::clone(&self.preparation), trace_span!("prepare"));
         rayon::spawn(move || {
+            let _preparing = span.entered();
             let all = inputs.into_par_iter().map(|input| prepare(&preparation, input));
             // The request may be gone.
             drop(prepared.send(all.collect()));
@@ -213,15 +227,18 @@ impl Service {
         let count = i64::try_from(inputs.len()).unwrap_or(i64::MAX);
         self.metrics.queued.inc_by(count);
         let prepared = self.prepare(inputs).await;
+        let count_window = self.metrics.window_of();
         let judged = self.judge.ask(move |filter| {
             // The queue has room again when this is judged, whether the client waits or not.
             let _room = room;
             let all = prepared.iter().map(|document| judge(filter, document, dry));
-            Ok((all.collect::<Result<Vec<_>, _>>()?, (filter.len(), filter.claimed())))
+            let all = all.collect::<Result<Vec<_>, _>>()?;
+            count_window(filter)?;
+            Ok((all, filter.claimed()))
         });
         let judged = judged.await;
         self.metrics.queued.dec_by(count);
-        let (judged, (len, claimed)) = judged?;
+        let (judged, claimed) = judged?;
         if let Some(ClaimTally { claims, repeats, seconds }) = claimed {
             let milliseconds = Duration::try_from_secs_f64(seconds).unwrap_or_default().as_millis();
             let values = [u128::from(claims), u128::from(repeats), milliseconds];
@@ -229,7 +246,6 @@ impl Service {
                 gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
             }
         }
-        self.metrics.window.set(i64::try_from(len).unwrap_or(i64::MAX));
         if !dry {
             for (verdict, _) in &judged {
                 self.metrics.judged.get_or_create(&OfVerdict { verdict }).inc();

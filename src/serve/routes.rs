@@ -21,10 +21,12 @@ use serde_json::value::RawValue;
 use tokio::io::AsyncBufRead;
 use tokio_util::io::{ReaderStream, StreamReader};
 use tower_http::catch_panic::CatchPanicLayer;
+use tracing::{Instrument, field, trace_span};
 use utoipa::{IntoParams, OpenApi, ToSchema};
 
 use super::{
     Service,
+    access::{bearer, is_token},
     body::{self, Documents, Problem, Said},
     judge::{self, Explanation, Lookup, Phase},
     lines,
@@ -76,7 +78,8 @@ fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
 )]
 struct Description;
 
-pub(super) fn router(service: Arc<Service>) -> Router {
+/// The routes of the service, and those of its page.
+pub(super) fn router(service: Arc<Service>, page: Router) -> Router {
     let judging = Router::new()
         .route("/v1/judge", post(judge))
         .route("/v1/judge.ndjson", post(judge_lines))
@@ -104,8 +107,9 @@ pub(super) fn router(service: Arc<Service>) -> Router {
         .layer(CatchPanicLayer::new())
         .layer(middleware::from_fn(decoded))
         .layer(middleware::from_fn_with_state(Arc::clone(&service), admitted))
-        .layer(middleware::from_fn_with_state(Arc::clone(&service), counted))
-        .with_state(service)
+        .with_state(Arc::clone(&service))
+        .merge(page)
+        .layer(middleware::from_fn_with_state(service, counted))
 }
 
 /// Requires the token, except for the questions whether the service lives and is ready.
@@ -118,24 +122,11 @@ async fn admitted(
     let Some(token) = service.options.token.as_deref().filter(|_| !is_open) else {
         return Ok(next.run(request).await);
     };
-    let given = request.headers().get(header::AUTHORIZATION);
-    let given = given.and_then(|given| bearer(given.as_bytes())).unwrap_or_default();
-    if is_token(token, given) {
+    if bearer(request.headers()).is_some_and(|given| is_token(token, given)) {
         return Ok(next.run(request).await);
     }
     let error = "send the service's token: `Authorization: Bearer TOKEN`";
     Err(Problem::new(StatusCode::UNAUTHORIZED, error))
-}
-
-/// Whether what was given is the token. Hashes are compared in constant time.
-pub(crate) fn is_token(token: &str, given: &[u8]) -> bool {
-    blake3::hash(given) == blake3::hash(token.as_bytes())
-}
-
-/// The token of an `Authorization` header. The name of the scheme is written in any case (RFC 9110).
-fn bearer(header: &[u8]) -> Option<&[u8]> {
-    let (scheme, token) = header.split_at_checked("Bearer ".len())?;
-    scheme.eq_ignore_ascii_case(b"Bearer ").then(|| token.trim_ascii())
 }
 
 /// Decodes the body: all members of gzip (RFC 1952), all frames of zstd (RFC 8878).
@@ -176,9 +167,18 @@ fn reader(body: Body) -> impl AsyncBufRead {
 async fn counted(State(service): Shared, request: Request, next: Next) -> Response {
     let matched = request.extensions().get::<MatchedPath>();
     let route = matched.map_or("none", MatchedPath::as_str).to_owned();
+    let span = trace_span!(
+        "request",
+        otel.kind = "server",
+        otel.name = format!("{} {route}", request.method()),
+        http.request.method = %request.method(),
+        http.route = route,
+        http.response.status_code = field::Empty,
+    );
     let began = Instant::now();
-    let response = next.run(request).await;
+    let response = next.run(request).instrument(span.clone()).await;
     let status = response.status().as_u16();
+    span.record("http.response.status_code", status);
     service
         .metrics
         .seconds

@@ -185,7 +185,7 @@ fn warnings() -> Vec<Value> {
         Warning::Missed { missed: 1, checked: 1 },
         Warning::Deferred(Unfetched { urls: 1, new: 0, new_at_most: 1, rearranged: 0 }),
         Warning::Queued(Unfetched { urls: 1, new: 0, new_at_most: 1, rearranged: 0 }),
-        Warning::Mirror { host: name(), pages: 1, duplicates: 1 },
+        Warning::Mirror { host: name(), pages: 1, duplicates: 1, of: name() },
         Warning::Scripts { pages: 1, example: name() },
         Warning::ManyDuplicates { url: name(), duplicates: 1 },
         Warning::Dropped { host: name(), url: name(), pages: 64, duplicates: 48 },

@@ -35,6 +35,8 @@ mod imports;
 mod live;
 #[cfg(target_os = "linux")]
 mod month;
+#[cfg(feature = "otlp")]
+mod otlp;
 mod preload;
 mod proxy;
 mod records;

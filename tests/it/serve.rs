@@ -669,6 +669,80 @@ pub(crate) fn names_of_the_board() -> impl Iterator<Item = String> {
     names.map(str::to_owned).collect::<std::collections::BTreeSet<_>>().into_iter()
 }
 
+/// The next event of the live page.
+fn event(stream: &mut BufReader<TcpStream>) -> Value {
+    let mut line = String::new();
+    loop {
+        line.clear();
+        assert!(stream.read_line(&mut line).unwrap() > 0, "the stream has ended");
+        if let Some(data) = line.strip_prefix("data: ") {
+            return serde_json::from_str(data).unwrap();
+        }
+    }
+}
+
+/// What a browser asks for.
+fn browse(service: &Service, path: &str, headers: &str) -> BufReader<TcpStream> {
+    let mut stream = service.connect();
+    write!(stream, "GET {path} HTTP/1.1\r\n{headers}Connection: close\r\n\r\n").unwrap();
+    BufReader::new(stream)
+}
+
+const HERE: &str = "Host: 127.0.0.1\r\n";
+
+#[cfg(unix)]
+#[test]
+fn the_live_page_shows_what_the_metrics_count_and_ends_with_the_service() {
+    let directory = tempdir().unwrap();
+    let mut service = Service::start(&directory.path().join("seen.db"), &[]);
+    let page = answer(browse(&service, "/", HERE).get_mut());
+    assert!(page.head.contains("content-security-policy: default-src 'none'"), "{page:?}");
+    let mut events = browse(&service, "/events", HERE);
+    let begun = event(&mut events);
+    assert_eq!((&begun["phase"], &begun["counts"]["window"]), (&json!("running"), &json!(0)));
+    service.judge(&json!(documents(12)));
+    service.judge(&json!({ "id": 7, "text": "The tide is high." }));
+    service.judge(&json!({ "id": "b", "text": "The tide is high." }));
+    let shown = loop {
+        let shown = event(&mut events);
+        if shown["done"] == 14 {
+            break shown;
+        }
+    };
+    let metrics = service.get("/metrics").body;
+    for verdict in ["unique", "exact", "near"] {
+        let count = shown["counts"][verdict].as_u64().unwrap();
+        let line = format!("pagesieve_documents_judged_total{{verdict=\"{verdict}\"}} {count}\n");
+        assert!(metrics.contains(&line) || count == 0, "{line} {metrics}");
+    }
+    assert_eq!(shown["counts"]["window"], shown["counts"]["unique"]);
+    let last = &shown["judged"][0];
+    assert_eq!(
+        (&last["url"], &last["verdict"], &last["match"]),
+        (&json!("b"), &json!("exact"), &json!("7"))
+    );
+    // A name that an attacker lets lead to this machine.
+    assert_eq!(answer(browse(&service, "/", "Host: evil.test\r\n").get_mut()).status, 403);
+    let pid = service.child.id().to_string();
+    Command::new("kill").args(["-TERM", &pid]).status().unwrap();
+    assert_eq!(service.child.wait().unwrap().code(), Some(143));
+}
+
+#[test]
+fn the_live_page_needs_the_token_and_its_cookie_opens_nothing_else() {
+    let directory = tempdir().unwrap();
+    let token = directory.path().join("token");
+    fs::write(&token, "a secret").unwrap();
+    let more = ["--token-file", token.to_str().unwrap()];
+    let service = Service::listening(&directory.path().join("seen.db"), &more);
+    let get = |path: &str, headers: &str| answer(browse(&service, path, headers).get_mut());
+    assert_eq!([get("/", HERE).status, get("/events", HERE).status], [401, 401]);
+    let login = get("/?token=a%20secret", HERE);
+    assert!(login.head.contains("set-cookie: pagesieve=a secret; HttpOnly"), "{login:?}");
+    let cookie = format!("{HERE}Cookie: pagesieve=a secret\r\n");
+    assert_eq!([get("/", &cookie).status, get("/v1/stats", &cookie).status], [200, 401]);
+}
+
 #[test]
 fn metrics_and_the_description_of_the_routes_can_be_read() {
     let directory = tempdir().unwrap();

@@ -100,7 +100,7 @@ fn print_result(mut report: Report, directory: &Path, out: &mut Out) -> Result<(
             .map_err(Failure::Output)?;
     }
     for warning in repeated {
-        if let Warning::Mirror { host, pages, duplicates } = warning {
+        if let Warning::Mirror { host, pages, duplicates, .. } = warning {
             let line =
                 format!("  {host:<24} {duplicates:>3} of {pages:>3} pages repeat other hosts");
             writeln!(out, "{line}").map_err(Failure::Output)?;

@@ -37,6 +37,7 @@ use tokio::{
     task::{JoinSet, spawn_blocking},
     time::{self, sleep_until},
 };
+use tracing::{Span, trace_span};
 
 use self::alarm::Alarms;
 use super::{
@@ -102,8 +103,7 @@ pub(super) struct Engine {
     /// Pages fetched for each seed.
     spent: Vec<u64>,
     sitemaps: Sitemaps,
-    /// URLs of the batch.
-    batch: u32,
+    batch: Batch,
     retries: Retries,
     /// When the batch is to be committed, if one has begun.
     deadline: Option<Instant>,
@@ -127,6 +127,15 @@ pub(super) struct Engine {
     /// What was logged of the network and of this machine.
     is_out: bool,
     is_short: bool,
+}
+
+/// What is to be committed.
+#[derive(Debug, Default)]
+struct Batch {
+    /// How many URLs had an outcome, or another attempt.
+    urls: u32,
+    /// The ways of pages, which end with the commit.
+    spans: Vec<Span>,
 }
 
 /// The workers, and their reports.
@@ -238,7 +247,7 @@ impl Engine {
             if !stopping {
                 self.receive_links()?;
             }
-            if self.batch >= BATCH || self.deadline.is_some_and(|end| end <= now()) {
+            if self.batch.urls >= BATCH || self.deadline.is_some_and(|end| end <= now()) {
                 self.commit()?;
             }
         }
@@ -365,7 +374,7 @@ impl Engine {
             if self.schedule.takes_turns() {
                 return Ok(());
             }
-            if self.batch >= BATCH {
+            if self.batch.urls >= BATCH {
                 self.commit()?;
                 self.begin_batch()?;
             }
@@ -409,7 +418,12 @@ impl Engine {
                     None => Ok(()),
                 }
             }
-            Event::Fetched(fetched) => self.record_fetched(*fetched),
+            Event::Fetched(fetched) => {
+                let span = fetched.span.clone();
+                span.in_scope(|| self.record_fetched(*fetched))?;
+                self.batch.spans.push(span);
+                Ok(())
+            }
             Event::Robots(task, outcome, exchange) => {
                 self.record_robots(&task, outcome, exchange.as_ref())
             }
@@ -495,6 +509,12 @@ impl Engine {
         if self.deadline.take().is_none() {
             return Ok(());
         }
+        let batch = std::mem::take(&mut self.batch);
+        let span = trace_span!("commit", urls = batch.urls);
+        for page in &batch.spans {
+            span.follows_from(page);
+        }
+        let _committing = span.entered();
         die_if_asked("begun");
         let marks = self.sink.sync()?;
         let checksums = self.sink.take_checksums();
@@ -523,7 +543,6 @@ impl Engine {
         if let Some(cluster) = &mut self.cluster {
             cluster.committed()?;
         }
-        self.batch = 0;
         Ok(())
     }
 

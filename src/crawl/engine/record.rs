@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use tracing::{Span, trace_span};
 use url::Url;
 
 use super::{
@@ -33,7 +34,7 @@ use crate::{
     learn::Yielded,
     page::{NormalUrl, Origin, Timestamp, Validators, site_of},
     report::{MovedSeed, SEEDS, Warning, counted, host_name},
-    sink::{Decision, DuplicateLine, PageLine, RecordPosition, warc},
+    sink::{Decision, DuplicateLine, PageLine, RecordPosition, VerdictName, warc},
     state::{
         Capture, KnownUrl, Late, NewUrl, Queued, Reason, RobotsRow, SkipCause, SuspendCause, UrlId,
         UrlKind, UrlOutcome, UrlRow, UrlState, Visit,
@@ -124,7 +125,7 @@ impl Engine {
     /// Records what became of the request of a URL, unless another one follows.
     pub(super) fn record_fetched(&mut self, fetched: Fetched) -> Result<(), CrawlError> {
         let again = again(&fetched);
-        let Fetched { task, outcome, exchange } = fetched;
+        let Fetched { task, outcome, exchange, .. } = fetched;
         let (queued, at) = (&task.queued, now());
         if let Some(again) = again {
             self.archive(exchange.as_ref())?;
@@ -259,6 +260,7 @@ impl Engine {
 
     /// Judges a page: what it repeats in another run comes first, because it was seen earlier.
     pub(super) fn judge(&mut self, document: &Document) -> Result<Judgement, CrawlError> {
+        let _judging = trace_span!("judge").entered();
         let Some(found) = self.others.find(document)? else {
             return Ok(self.filter.judge(document)?);
         };
@@ -291,7 +293,7 @@ impl Engine {
             self.move_to_back(row.host)?;
             self.schedule.end_turn();
         }
-        self.batch += 1;
+        self.batch.urls += 1;
         Ok(())
     }
 
@@ -325,6 +327,7 @@ impl Engine {
         let outcome = UrlOutcome { state, cause: None, detail: None, status, at };
         self.urls.record_outcome(self.filter.state(), row.id, &outcome)?;
         self.note_visit(queued, received, parsed, judgement)?;
+        Span::current().record("verdict", VerdictName::from(judgement).as_str());
         tracing::debug!(url = %row.url, number = judgement.id.0, verdict = ?judgement.verdict, "judged");
         match judgement.verdict {
             Verdict::Unique => self.counts.unique += 1,
@@ -346,6 +349,7 @@ impl Engine {
         let host = |url: &str| host_name(Url::parse(url).ok().as_ref());
         let found = judgement.verdict.matched();
         let found = found.zip(of).map(|(found, of)| (found, host(row.url.as_str()) != host(of)));
+        let of_host = of.map(host).unwrap_or_default();
         let Some(alarm) = self.alarms.judged(row.host, found) else { return Ok(()) };
         let (url, host) = (row.url.to_string(), host(row.url.as_str()));
         let warning = match alarm {
@@ -353,7 +357,9 @@ impl Engine {
             Alarm::Absorbed(of, duplicates) => {
                 Warning::ManyDuplicates { url: self.filter.id_of(of)?, duplicates }
             }
-            Alarm::Mirror(pages, duplicates) => Warning::Mirror { host, pages, duplicates },
+            Alarm::Mirror(pages, duplicates) => {
+                Warning::Mirror { host, pages, duplicates, of: of_host }
+            }
         };
         tracing::warn!("{warning}");
         self.builder.note_alarm(warning);

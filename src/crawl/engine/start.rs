@@ -9,7 +9,7 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Engine, FIRST_BATCH_TIME,
+    Batch, Engine, FIRST_BATCH_TIME,
     alarm::Alarms,
     learn::UrlSelection,
     now,
@@ -82,7 +82,7 @@ impl Engine {
             urls: UrlIndex::load(state)?,
             series: Series::load(state)?,
             retries: Retries::load(state)?,
-            batch: 0,
+            batch: Batch::default(),
             deadline: None,
             batch_time: FIRST_BATCH_TIME,
             started: std::time::Instant::now(),

@@ -123,11 +123,12 @@ fn crawl(engine: &mut Engine, web: &mut Web, what: &str, new: u64, goes_on: impl
             share: None,
         };
         let outcome = Outcome::Page(received, Box::new(parsed));
-        let fetched = Fetched { task: task(queued), outcome, exchange: None };
+        let fetched =
+            Fetched { task: task(queued), outcome, exchange: None, span: tracing::Span::none() };
         let began = cpu();
         engine.begin_batch().unwrap();
         engine.record_fetched(fetched).unwrap();
-        if engine.batch >= BATCH {
+        if engine.batch.urls >= BATCH {
             engine.commit().unwrap();
         }
         seconds += cpu() - began;

@@ -1,0 +1,110 @@
+//! The live page: shows what runs, a crawl or the service, as it is now.
+//!
+//! What it shows is read once a second, and only while somebody looks, beside what runs: nothing that runs waits for a browser.
+
+use std::{convert::Infallible, sync::Arc, time::Duration};
+
+use askama::Template;
+use axum::{
+    Router,
+    extract::State,
+    http::header::CONTENT_SECURITY_POLICY,
+    response::{
+        self, IntoResponse,
+        sse::{Event, KeepAlive, Sse},
+    },
+    routing::get,
+};
+use futures_util::{Stream, stream};
+use serde_json::Value;
+use tokio::{sync::watch, task, time::sleep};
+
+use crate::report::POINTS;
+
+/// How often the page changes.
+const EVERY: Duration = Duration::from_secs(1);
+/// Pages or documents that are shown as judged last.
+pub(crate) const RECENT: u64 = 20;
+const SCRIPT: &str = include_str!("page.js");
+/// Nothing but what is in the page, and the script with this hash.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-Fw7RklTsj1XbLrWjzwWIlNtAyNbJC7gVU49YFFmp2kk='; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// What runs, and is shown.
+pub(crate) trait Source: Send + Sync + 'static {
+    /// What the page shows now, with the last points of the series, at most this many. May read files.
+    fn now(&self, points: usize) -> Value;
+
+    /// Is called once a second, whether somebody looks or not.
+    fn tick(&self) {}
+}
+
+#[derive(Clone)]
+struct Page {
+    source: Arc<dyn Source>,
+    /// What it shows now, as JSON.
+    now: watch::Receiver<Arc<str>>,
+}
+
+#[derive(Template)]
+#[template(path = "page.html", config = "src/serve/askama.toml")]
+struct Html;
+
+/// The routes of the page, and what keeps it up to date. When that is dropped, the pages that are open are told of the end.
+pub(crate) fn page(source: Arc<dyn Source>) -> (Router, impl Future<Output = ()>) {
+    let (change, now) = watch::channel(Arc::from("{}"));
+    let page = Page { source: Arc::clone(&source), now };
+    let router = Router::new().route("/", get(html)).route("/events", get(events)).with_state(page);
+    let showing = async move {
+        loop {
+            sleep(EVERY).await;
+            source.tick();
+            // One receiver is that of the routes.
+            if change.receiver_count() > 1 {
+                change.send_replace(read(&source, 1).await);
+            }
+        }
+    };
+    (router, showing)
+}
+
+/// What the page shows now, with the last points of the series.
+async fn read(source: &Arc<dyn Source>, points: usize) -> Arc<str> {
+    let source = Arc::clone(source);
+    let reading = task::spawn_blocking(move || source.now(points).to_string());
+    reading.await.unwrap_or_default().into()
+}
+
+async fn html() -> impl IntoResponse {
+    let page = Html.render().expect("the template writes into memory");
+    ([(CONTENT_SECURITY_POLICY, POLICY)], response::Html(page))
+}
+
+async fn events(State(page): State<Page>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+    let first = read(&page.source, POINTS).await;
+    let events = stream::unfold((Some(first), page.now), |(first, mut now)| async move {
+        let data = if let Some(first) = first {
+            first
+        } else {
+            now.changed().await.ok()?;
+            now.borrow_and_update().clone()
+        };
+        Some((Ok(Event::default().data(&data)), (None, now)))
+    });
+    Sse::new(events).keep_alive(KeepAlive::default())
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::{Engine, engine::general_purpose::STANDARD};
+    use sha2::{Digest, Sha256};
+
+    use super::*;
+
+    #[test]
+    fn the_script_of_the_page_may_run_in_it() {
+        let html = Html.render().unwrap();
+        let script = html.split_once("<script>").unwrap().1.split_once("</script>").unwrap().0;
+        let hash = STANDARD.encode(Sha256::digest(script));
+        assert!(POLICY.contains(&format!("script-src 'sha256-{hash}';")), "sha256-{hash}");
+    }
+}
