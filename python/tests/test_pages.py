@@ -205,7 +205,7 @@ def test_groups_are_searched_and_tables_sorted(chromium, reports):
         assert 0 < near <= everything
         page.fill("#least", "1000")
         assert seen() == 0
-        hosts = page.locator("#hosts ~ .card table.sortable").first
+        hosts = page.locator("#hosts table.sortable")
         hosts.locator("th button").nth(1).click()
         assert hosts.locator("th").nth(1).get_attribute("aria-sort") == "descending"
         assert shown.faults == []
@@ -334,12 +334,22 @@ def test_the_live_page_is_sound_and_accessible(chromium, live):
                 shown.check()
 
 
+def is_ready(url: str) -> bool:
+    try:
+        urllib.request.urlopen(f"{url}readyz").close()
+        return True
+    except urllib.error.HTTPError:
+        return False
+
+
 def test_the_page_of_the_service_is_sound_and_accessible(chromium, program, trap, tmp_path):
     line = [program, "serve", "--state", tmp_path / "seen.db", "--listen", "127.0.0.1:0"]
     environment = {name: value for name, value in os.environ.items() if name != "PAGESIEVE_TOKEN"}
     service = subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env=environment)
     try:
         url = next(said for said in service.stderr if said.startswith("listening on ")).split()[-1] + "/"
+        while not is_ready(url):
+            time.sleep(0.05)
         for number, text in enumerate(trap[1]):
             document = {"id": text[:200], "text": article(f"service {number // 2}")}
             request = urllib.request.Request(f"{url}v1/judge", json.dumps(document).encode())

@@ -463,7 +463,7 @@ fn the_first_urls_of_each_reason_are_named() {
     assert_eq!([count(Reason::Depth), count(Reason::Status)], [EXAMPLES, 12]);
     let html = report.html();
     assert!(html.contains("http://a.test/far/49") && !html.contains("http://a.test/far/50"));
-    assert!(html.contains("The first 50, with the page"));
+    assert!(html.contains("The first 50; "));
 }
 
 #[test]

@@ -5,7 +5,8 @@ use std::{collections::BTreeSet, fs, path::Path};
 use pagesieve::{
     fingerprint::Fingerprint,
     report::{
-        ChangedPage, DeferredUrls, MovedSeed, Pass, RuleReport, Unfetched, UnreachableSeed, Warning,
+        ChangedPage, DeferredUrls, MovedSeed, NearMiss, Pass, RuleReport, Unfetched,
+        UnreachableSeed, Warning,
     },
     sink::{ChangeLine, ChangeName},
     state::Reason,
@@ -123,6 +124,8 @@ fn every_field_of_a_run_is_in_the_tables_and_every_field_in_the_tables_occurs() 
     let changed =
         ChangedPage { url: String::new(), changes: 1, gone: None, checked: jiff::Timestamp::MIN };
     report["changed"] = json!([changed]);
+    let near_miss = NearMiss { url: String::new(), of: String::new(), similarity: 0.5 };
+    report["near_misses"] = json!([near_miss]);
     report["learnt"] = json!({
         "rules": [RuleReport { site: String::new(), part: String::new(), trials: 1, failures: 0, revoked: false, imported: false }],
         "deferred": [DeferredUrls {
