@@ -39,7 +39,7 @@ pub(super) struct Settings {
 pub(super) enum Window {
     Memory,
     File(PathBuf),
-    Shared(Address),
+    Shared(Box<Address>),
 }
 
 /// For clap: what the name of a window means.
@@ -48,7 +48,8 @@ pub(super) fn window(name: &str) -> Result<Window, String> {
         "" => Err("the name is empty: name a file, or `:memory:`".to_owned()),
         ":memory:" => Ok(Window::Memory),
         _ if Address::is_meant(name) => {
-            name.parse().map(Window::Shared).map_err(|error: ClusterError| error.to_string())
+            let address = name.parse().map_err(|error: ClusterError| error.to_string())?;
+            Ok(Window::Shared(Box::new(address)))
         }
         _ => Ok(Window::File(name.into())),
     }

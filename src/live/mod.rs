@@ -44,12 +44,12 @@ pub(crate) struct Shown {
 pub(crate) async fn serve(listener: TcpListener, shown: Shown, ended: CancellationToken) {
     let shown = Arc::new(shown);
     let (page, showing) = page(Arc::clone(&shown) as Arc<dyn Source>);
-    let routes = Router::new()
+    let live = Router::new()
         .route("/metrics", get(metrics))
         .route("/{command}", post(command))
         .with_state(Arc::clone(&shown))
         .merge(page);
-    let router = for_browsers(routes, shown.token.as_deref());
+    let router = for_browsers(live, shown.token.as_deref());
     let serving = async { tokio::join!(accept(listener, router, CONNECTIONS, &ended), showing) };
     ended.run_until_cancelled(serving).await;
 }

@@ -106,7 +106,7 @@ impl State {
             facts.features,
             facts.lang.as_ref().map(Lang::as_str),
             similarity.map(f64::from),
-            u8::from(facts.thin) * THIN | u8::from(has_content) * HAS_CONTENT,
+            (u8::from(facts.thin) * THIN) | (u8::from(has_content) * HAS_CONTENT),
             entered.map(|entered| entered.digests.iter().flat_map(|it| it.0).collect::<Vec<_>>()),
             entered.and_then(|entered| entered.alias).map(signed),
             entered.map(|entered| signed(entered.key.0)),

@@ -130,7 +130,7 @@ impl UrlIndex {
             let turn = turn.unwrap_or(turn_when_found(id));
             match late {
                 None => {
-                    waiting.urls.push((turn, u32::try_from(host.0).map_err(|_| NO_HOST)?, number))
+                    waiting.urls.push((turn, u32::try_from(host.0).map_err(|_| NO_HOST)?, number));
                 }
                 Some(WAITED) => waiting.late.push((turn, host, id, Late::Waited)),
                 Some(group) => waiting.late.push((turn, host, id, Late::Pattern(group))),

@@ -243,7 +243,8 @@ fn every_field_that_a_command_prints_is_in_its_table() {
         if command == "filter" {
             program.args(["--against", "known.db", "--state", "seen.db"]);
             input += &known.replace("\"known\"", "\"copy\"");
-            input += &format!("\n{}", json!({"id": "1", "html": html}));
+            input += "\n";
+            input += &json!({"id": "1", "html": html}).to_string();
         }
         let assert = program.write_stdin(input).assert().success();
         assert_eq!(fields(&lines(&assert)), listed(section), "{command}");

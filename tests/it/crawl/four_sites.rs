@@ -156,7 +156,7 @@ impl Session {
             (url, number).hash(&mut hasher);
             let drawn = hasher.finish();
             let session = match own.as_str() {
-                own if !own.is_empty() && drawn % 8 > 0 => own.to_owned(),
+                own if !own.is_empty() && !drawn.is_multiple_of(8) => own.to_owned(),
                 _ => format!("{drawn:016x}{:08x}", drawn >> 13 & 0xffff_ffff),
             };
             let link = match (self, to) {
@@ -164,7 +164,7 @@ impl Session {
                 (Self::InPath, Some(to)) => format!("/S-{session}{}", to.path()),
                 _ => link.to_owned(),
             };
-            changed += &format!("href=\"{link}\"{rest}");
+            changed.extend(["href=\"", &link, "\"", rest]);
         }
         changed
     }
