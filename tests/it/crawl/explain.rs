@@ -110,7 +110,7 @@ fn what_became_of_a_url_is_explained() {
     outcome         unique; stored
     title           Bare
     text            0 characters, 0 features
-                    no words, so only a page with the same body is its duplicate
+                    no words, so only an equal one is its duplicate
     fingerprint     none
     status          200
     seed            http://a.test/
