@@ -39,7 +39,13 @@ pub(super) struct Settings {
 pub(super) enum Window {
     Memory,
     File(PathBuf),
-    Shared(Box<Address>),
+    Shared(
+        #[cfg_attr(
+            not(feature = "serve"),
+            expect(dead_code, reason = "the service alone opens it")
+        )]
+        Box<Address>,
+    ),
 }
 
 /// For clap: what the name of a window means.

@@ -246,6 +246,10 @@ enum LogFormat {
 
 impl LogOptions {
     /// Starts to log to standard error, and to send spans.
+    #[cfg_attr(
+        not(feature = "otlp"),
+        expect(clippy::unnecessary_wraps, reason = "spans may be refused")
+    )]
     fn init(&self) -> Result<()> {
         // The HTML parser warns about each table that a browser would repair: about pages, not about the run.
         let filter = EnvFilter::new(format!("html5ever=error,{}", self.log));

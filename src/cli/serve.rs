@@ -89,7 +89,9 @@ pub(super) fn run(args: &Args) -> Result<Exit> {
     let (state, shared, shown) = match &args.state {
         Window::File(path) => (path.clone(), None, path.clone()),
         Window::Memory => (in_home(), None, in_home()),
-        Window::Shared(address) => (in_home(), Some((**address).clone()), address.to_string().into()),
+        Window::Shared(address) => {
+            (in_home(), Some((**address).clone()), address.to_string().into())
+        }
     };
     let options =
         Options { state, shared, filter: config.dedup.filter(), token, limits: limits.clone() };
