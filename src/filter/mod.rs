@@ -87,9 +87,9 @@ pub use store::{JudgeError, Memory, Store};
 pub use template::Template;
 pub(crate) use template::{TemplateChange, TemplateSample};
 pub use thresholds::Thresholds;
+pub use verdict::{Facts, Judgement, Kind, Match, Step, Verdict};
 #[cfg(feature = "state")]
-pub use verdict::Held;
-pub use verdict::{Facts, Judgement, Kind, Match, Previous, Step, Verdict};
+pub use verdict::{Held, Previous};
 #[cfg(feature = "state")]
 pub(crate) use window::Representative;
 pub use window::WindowOptions;
