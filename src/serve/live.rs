@@ -32,10 +32,13 @@ impl Live {
         Self { service, began: Instant::now(), series: Mutex::default() }
     }
 
-    fn judged(&self) -> [u64; 3] {
+    /// How many documents were new, exact and near duplicates, and unchanged. A version with another text is new.
+    fn judged(&self) -> [u64; 4] {
         let judged = &self.service.metrics.judged;
-        ["unique", "exact", "near"]
-            .map(|verdict| judged.get_or_create(&OfVerdict { verdict }).get())
+        let [unique, changed, exact, near, unchanged] =
+            ["unique", "changed", "exact", "near", "unchanged"]
+                .map(|verdict| judged.get_or_create(&OfVerdict { verdict }).get());
+        [unique + changed, exact, near, unchanged]
     }
 }
 
@@ -48,8 +51,8 @@ impl Source for Live {
             Phase::Restoring(it) => format!("restoring the window: {} of {}", it.read, it.all),
             Phase::Failed => "the state cannot be used".to_owned(),
         };
-        let [unique, exact, near] = self.judged();
-        let judged = unique + exact + near;
+        let [unique, exact, near, unchanged] = self.judged();
+        let judged = unique + exact + near + unchanged;
         let window = options.filter.window.entries.get();
         let last = State::read(&options.state).and_then(|state| judged_last(&state, RECENT));
         let series = self.series.lock().expect("no thread panics while it holds the lock");
@@ -60,6 +63,7 @@ impl Source for Live {
                 "unique": unique,
                 "exact": exact,
                 "near": near,
+                "unchanged": unchanged,
                 "queued": metrics.queued.get(),
                 "window": metrics.window.get(),
             },
@@ -80,7 +84,7 @@ impl Source for Live {
         let at = self.began.elapsed().as_secs_f64();
         let mut series = self.series.lock().expect("no thread panics while it holds the lock");
         if series.is_due(at) {
-            let [unique, exact, near] = self.judged();
+            let [unique, exact, near, _] = self.judged();
             series.push(Point { at, unique, exact, near, ..Point::default() });
         }
     }

@@ -15,7 +15,7 @@
     : seconds < 3600 ? Math.floor(seconds / 60) + " min" : (seconds / 3600).toFixed(1) + " h";
 
   const titles = {
-    fetched: "Fetched", unique: "Unique", exact: "Exact duplicates", near: "Near duplicates",
+    fetched: "Fetched", unique: "Unique", exact: "Exact duplicates", near: "Near duplicates", unchanged: "Unchanged",
     queued: "Queued", failed: "Failed", window: "Window",
   };
   const count = (name, value, note) => {

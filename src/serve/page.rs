@@ -27,7 +27,7 @@ const EVERY: Duration = Duration::from_secs(1);
 pub(crate) const RECENT: u64 = 20;
 const SCRIPT: &str = include_str!("page.js");
 /// Nothing but what is in the page, and the script with this hash.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-Fw7RklTsj1XbLrWjzwWIlNtAyNbJC7gVU49YFFmp2kk='; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-25lbX/MGsw0UTqim0DtDXXeBVDL0V0cs/VGgy9LKjWY='; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// What runs, and is shown.
 pub(crate) trait Source: Send + Sync + 'static {
