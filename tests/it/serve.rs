@@ -701,16 +701,18 @@ fn the_live_page_shows_what_the_metrics_count_and_ends_with_the_service() {
     let begun = event(&mut events);
     assert_eq!((&begun["phase"], &begun["counts"]["window"]), (&json!("running"), &json!(0)));
     service.judge(&json!(documents(12)));
-    service.judge(&json!({ "id": 7, "text": "The tide is high." }));
-    service.judge(&json!({ "id": "b", "text": "The tide is high." }));
+    for id in [json!(7), json!(7), json!("b")] {
+        service.judge(&json!({ "id": id, "text": "The tide is high." }));
+    }
     let shown = loop {
         let shown = event(&mut events);
-        if shown["done"] == 14 {
+        if shown["done"] == 15 {
             break shown;
         }
     };
     let metrics = service.get("/metrics").body;
-    for verdict in ["unique", "exact", "near"] {
+    assert_eq!(shown["counts"]["unchanged"], 1);
+    for verdict in ["unique", "exact", "near", "unchanged"] {
         let count = shown["counts"][verdict].as_u64().unwrap();
         let line = format!("pagesieve_documents_judged_total{{verdict=\"{verdict}\"}} {count}\n");
         assert!(metrics.contains(&line) || count == 0, "{line} {metrics}");
