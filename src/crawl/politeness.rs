@@ -4,7 +4,7 @@
 //! several requests in flight, it also runs from start to start. A longer Crawl-delay of robots.txt enters through `Pace::slow_down`; the
 //! schedule suspends hosts whose Crawl-delay or pause is longer than the configured limits.
 //!
-//! Hosts may share a pace ([`Groups`]). As long as the address of a host is not known, it may be any address of its site: its requests keep the
+//! Hosts may share a pace (`Groups`). As long as the address of a host is not known, it may be any address of its site: its requests keep the
 //! delay from those of the whole site, but hold up nothing while they last.
 
 use std::{
