@@ -31,7 +31,7 @@ def test_a_document_that_repeats_an_earlier_one_is_a_duplicate():
     assert (near.verdict, near.step, near.match) == ("near", "near", "a")
     assert 0.9 < near.similarity < 1 and near.signature_distance > 0
     assert repr(near).startswith("Decision(id='c', verdict='near', match='a', similarity=0.9")
-    assert seen.stats() == {"judged": 3, "unique": 1, "exact": 1, "near": 1, "window": 1}
+    assert seen.stats() == {"judged": 3, "unique": 1, "exact": 1, "near": 1, "unchanged": 0, "window": 1}
 
 
 def test_ids_come_back_as_they_were_given():

@@ -53,8 +53,9 @@ impl Document {
         &self.searched
     }
 
-    /// One in four passages of the body text of a page, as hashes in page order: five words in a row of one line, or a shorter line. Two pages sample the same
-    /// ones of what they share, so they say how much of a page was on others before, however it is arranged. None for a text.
+    /// One in four passages of the body text of a page, as hashes in page order: five words in a row of one line, or a shorter line. Lines in blocks of links have
+    /// none: they name other pages. Two pages sample the same ones of what they share, so they say how much of a page was on others before, however it is arranged.
+    /// None for a text.
     #[must_use]
     pub fn passages(&self) -> &[u32] {
         &self.read
@@ -249,24 +250,23 @@ impl Documents {
         outline: Option<&Outline>,
     ) -> Document {
         let origin = origin.map(OriginKey::of);
-        let is_page = outline.is_some();
-        let outline = outline.filter(|it| self.reads_content && !it.parents().is_empty());
+        let content = outline.filter(|it| self.reads_content && !it.parents().is_empty());
         let of_text = |sketch: TextSketch| {
             let digest = sketch.digest.or_else(|| digest_without_words(text));
             Sketch::of_text(TextSketch { digest, ..sketch }, origin)
         };
-        let (sketch, searched, read) = if let Some(outline) = outline {
+        let (sketch, searched, read) = if let Some(outline) = content {
             let (content, keys, sketch) = reader::read(outline, text, &self.fingerprinter);
             let sketch = Sketch { content: Some(content), keys: keys.stored, ..of_text(sketch) };
             (sketch, keys.searched, keys.read)
         } else {
-            let (sketch, keys) = if is_page || self.are_shared {
-                reader::read_text(text, &self.fingerprinter)
+            let (sketch, keys) = if outline.is_some() || self.are_shared {
+                reader::read_text(outline, text, &self.fingerprinter)
             } else {
                 (self.fingerprinter.sketch(text), Keys::default())
             };
             let stored = if self.are_shared { keys.stored } else { Vec::new() };
-            let read = if is_page { keys.read } else { Vec::new() };
+            let read = if outline.is_some() { keys.read } else { Vec::new() };
             (Sketch { keys: stored, ..of_text(sketch) }, Vec::new(), read)
         };
         let document = self.sketched(id, TextSketch::default(), chars(text));

@@ -48,7 +48,7 @@ pub(crate) struct Keys {
     pub(crate) stored: Vec<u64>,
     /// By these others are searched.
     pub(crate) searched: Vec<u64>,
-    /// A sample of the passages of each line of the body text.
+    /// A sample of the passages of each line of the body text that is not of links.
     pub(crate) read: Vec<u32>,
 }
 
@@ -59,8 +59,8 @@ pub(super) struct KeysBuilder {
     last: [u64; PASSAGE],
     words: usize,
     all: BottomK<u64, KEYS_SEARCHED>,
-    /// The smallest of the body text.
-    body: Vec<u64>,
+    /// The smallest of the body text, once it has ended.
+    body: Option<Vec<u64>>,
     /// Those of the prose around it; some of them may be in the body text as well.
     others: BottomK<u64, { 2 * KEYS_STORED }>,
     lines: LinePassages,
@@ -113,7 +113,7 @@ fn mixed(key: u64, hash: u64) -> u64 {
 }
 
 impl KeysBuilder {
-    /// Adds a word; if it is one of the body text, with its line.
+    /// Adds a word. One of the body text comes with its line, unless that is of links: their words are those of other pages.
     pub(super) fn push(&mut self, hash: u64, line: Option<usize>) {
         self.last.rotate_left(1);
         self.last[PASSAGE - 1] = hash;
@@ -128,7 +128,7 @@ impl KeysBuilder {
             return;
         }
         self.all.push(key);
-        if line.is_none() {
+        if self.body.is_some() {
             self.others.push(key);
         }
     }
@@ -137,11 +137,11 @@ impl KeysBuilder {
     pub(super) fn end_body(&mut self) {
         self.words = 0;
         self.lines.end();
-        self.body = self.all.smallest().iter().copied().take(KEYS_STORED).collect();
+        self.body = Some(self.all.smallest().iter().copied().take(KEYS_STORED).collect());
     }
 
     pub(super) fn finish(mut self) -> Keys {
-        let mut stored = self.body;
+        let mut stored = self.body.unwrap_or_default();
         let others = self.others.smallest().iter().filter(|key| !stored.contains(key));
         let mut others: Vec<u64> = others.copied().take(KEYS_STORED).collect();
         stored.append(&mut others);

@@ -1,6 +1,6 @@
 //! Reads the outline of a page: the content that is kept of it, and the keys by which it is found.
 
-use std::ops::Range;
+use std::{iter, ops::Range};
 
 use super::{
     keys::{BottomK, Keys, KeysBuilder},
@@ -46,10 +46,21 @@ pub(super) fn read(
 }
 
 /// The sketch of a text, or of the body text of a page of which no content is kept, and its keys.
-pub(super) fn read_text(text: &str, fingerprinter: &Fingerprinter) -> (TextSketch, Keys) {
+pub(super) fn read_text(
+    outline: Option<&Outline>,
+    text: &str,
+    fingerprinter: &Fingerprinter,
+) -> (TextSketch, Keys) {
     let mut keys = KeysBuilder::default();
+    let blocks = outline.map(blocks).unwrap_or_default();
+    let body = blocks.iter().filter(|it| it.place.is_body());
+    let are_links: Vec<bool> =
+        body.flat_map(|it| iter::repeat_n(it.place == Place::Links, it.lines.len())).collect();
     let lines = text.split_inclusive(['\n', '\t']);
-    let sketch = fingerprinter.sketch_of_lines(lines, |line, _, hash| keys.push(hash, Some(line)));
+    let sketch = fingerprinter.sketch_of_lines(lines, |line, _, hash| {
+        let is_link = are_links.get(line).is_some_and(|it| *it);
+        keys.push(hash, (!is_link).then_some(line));
+    });
     keys.end_body();
     (sketch, keys.finish())
 }
@@ -119,7 +130,8 @@ impl<'a> Reader<'a> {
             self.end = self.blocks[self.current].lines.end;
         }
         let token = Token::of(class, hash);
-        self.keys.push(hash, Some(line));
+        let is_link = self.blocks[self.current].place == Place::Links;
+        self.keys.push(hash, (!is_link).then_some(line));
         self.last = self.last << 8 | u64::from(token.0);
         if self.room > 0 {
             let block = &mut self.blocks[self.current];
@@ -132,7 +144,7 @@ impl<'a> Reader<'a> {
             self.room = 0;
         }
         // Of links the targets are known.
-        if self.blocks[self.current].place == Place::Links {
+        if is_link {
             return;
         }
         *(if token.is_character() { &mut self.tail.characters } else { &mut self.tail.words }) += 1;

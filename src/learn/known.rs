@@ -22,7 +22,7 @@ pub(crate) struct LearntRule {
 
 impl LearntRule {
     pub(super) fn of(site: &str, candidate: &Candidate) -> Option<Self> {
-        let part = candidate.part.as_deref()?.clone();
+        let part = candidate.rule()?.clone();
         let Trial { n, failures, accepted, .. } = candidate.trial;
         Some(Self {
             rule: Rule { site: site.to_owned(), part, trials: n, failures },
@@ -49,11 +49,16 @@ impl Site {
             let number = pattern_id(why, is_wide);
             self.yields.get(&number).map(ToString::to_string)
         };
-        let is_it = |it: &&Candidate| it.part.as_ref().is_some_and(|part| part.reason() == why);
+        let is_it = |it: &&Candidate| it.part.is_some() && it.reason() == why;
         let of_rule = || {
-            let Trial { n, failures, .. } = self.candidates.values().find(is_it)?.trial;
+            let rule = self.candidates.values().find(is_it)?;
+            let Trial { n, failures, .. } = rule.trial;
+            let (what, differed) = match rule.rule() {
+                Some(_) => ("pages", "had another text"),
+                None => ("dead links", "were pages"),
+            };
             Some(format!(
-                "{n} pages were compared with one that differs in this only; {failures} of them had another text"
+                "{n} {what} were compared with one that differs in this only; {failures} of them {differed}"
             ))
         };
         of_pattern(false).or_else(|| of_pattern(true)).or_else(of_rule)

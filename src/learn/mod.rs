@@ -302,10 +302,11 @@ impl Learner {
 
     /// Nothing is at a URL.
     pub(crate) fn dead(&mut self, url: &Url, name: &str) {
-        if let Some(site) = self.observe(name) {
-            site.dead(&Parts::of(url));
-            self.count(name);
+        let Some(site) = self.observe(name) else { return };
+        if site.dead(&Parts::of(url)) {
+            self.changed.insert(name.into());
         }
+        self.count(name);
     }
 
     /// What to do with a URL that is known and not fetched.
@@ -321,8 +322,7 @@ impl Learner {
             let is_known = candidate.trial.since > FULL_RATE;
             let interval = if is_known { SAMPLE_ONE_IN * 64 } else { SAMPLE_ONE_IN };
             if !chance.is_multiple_of(interval) {
-                let reason = candidate.part.as_ref().map(|it| it.reason()).unwrap_or_default();
-                return Placement::Deferred(DeferReason::Rule, reason);
+                return Placement::Deferred(DeferReason::Rule, candidate.reason());
             }
         }
         let mut late = None;

@@ -42,14 +42,14 @@ impl Passages {
         NewPassages { are_many, all }
     }
 
+    /// Enters a passage; returns whether it was not there. Its two bits are in one word, so that one place of memory is read
+    /// (F. Putze, P. Sanders, J. Singler, Cache-, hash- and space-efficient Bloom filters, 2007).
     fn is_new(&mut self, passage: u32) -> bool {
         let hash = u64::from(passage).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let places = [hash >> 41, hash & (BITS as u64 - 1)];
-        let places = places.map(|bit| usize::try_from(bit).unwrap_or(0) % BITS);
-        let is_new = places.iter().any(|at| self.bits[at / 64] >> (at % 64) & 1 == 0);
-        for at in places {
-            self.bits[at / 64] |= 1 << (at % 64);
-        }
+        let place = usize::try_from(hash >> 40).unwrap_or(0) % self.bits.len();
+        let (word, mask) = (&mut self.bits[place], 1 << (hash >> 34 & 63) | 1 << (hash >> 28 & 63));
+        let is_new = *word & mask != mask;
+        *word |= mask;
         self.count += usize::from(is_new);
         is_new
     }

@@ -80,11 +80,6 @@ pub(super) fn candidate_of(part: &Part<'_>) -> u32 {
 }
 
 impl RulePart {
-    /// Why a URL is deferred by it.
-    pub(super) fn reason(&self) -> String {
-        format!("{self} makes no difference")
-    }
-
     /// The rule of this number that leaves out this part of a URL.
     pub(super) fn of(number: u32, part: &Part<'_>, parts: &Parts<'_>) -> Self {
         match part.kind {

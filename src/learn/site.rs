@@ -29,7 +29,7 @@ use super::{
     pattern_yield::PatternYield,
     patterns::{Level, Pattern, Words},
     ring::Ring,
-    rule::{EVERYWHERE, RulePart, after_id, candidate_of},
+    rule::{EVERYWHERE, RulePart, after_id, candidate_of, number_of},
     trial::{Prior, Repeats, Trial},
 };
 
@@ -102,6 +102,8 @@ pub(super) struct Candidate {
     pub(super) part: Option<Box<RulePart>>,
     /// It comes from the configuration.
     pub(super) is_imported: bool,
+    /// It is about dead links: the part makes no difference where nothing is.
+    is_dead: bool,
 }
 
 impl Candidate {
@@ -113,6 +115,18 @@ impl Candidate {
     /// Whether it may be one of several parts that make no difference.
     fn is_suspect(&self) -> bool {
         !self.trial.accepted && self.pairs >= MIN_PAIRS && self.pairs > 10 * self.trial.failures
+    }
+
+    /// The part that it leaves out, if it is a rule or was one.
+    pub(super) fn rule(&self) -> Option<&RulePart> {
+        self.part.as_deref().filter(|_| !self.is_dead)
+    }
+
+    /// Why a URL is deferred by it.
+    pub(super) fn reason(&self) -> String {
+        let part = self.part.as_ref().map(ToString::to_string).unwrap_or_default();
+        let where_ = if self.is_dead { " where nothing is" } else { "" };
+        format!("{part} makes no difference{where_}")
     }
 
     /// It is a rule of the configuration. One that was revoked stays so. Returns whether it is a rule since then.
@@ -148,6 +162,8 @@ pub(super) struct Site {
     /// The classes of pages whose paths end alike but for the spelling, and of those that differ in several suspects.
     spelt: Ring<Class, RECENT>,
     joint: Ring<Class, RECENT>,
+    /// Dead links by their URLs, without what rules leave out, and by the classes of their parts: the value of the part, 0 if there are several.
+    dead: Ring<u16, CLASSES>,
     /// Known paths of URLs with parameters.
     paths: Ring<(), PATHS>,
     /// The pages that gave something.
@@ -290,6 +306,9 @@ impl Site {
                 Prediction::Perhaps(order)
             };
         }
+        if let Some(number) = self.predict_dead(&parts, key, &rules) {
+            return Prediction::Repeats(number);
+        }
         if let (Some(own), Some(class)) = (parts.spelling(), self.spelt.get(parts.bare_key(key)))
             && let Some(part) = spelt_otherwise(class.value, 1 + own as u16)
         {
@@ -336,6 +355,7 @@ impl Site {
         let url = parts.url;
         let (parts, key, rules) = self.reduce(parts.clone());
         let mut changed = self.try_known(&parts, key, &rules, (text, is_new));
+        changed |= self.try_dead(&parts, key, &rules, false);
         let tried = self.try_parts(&parts, key, (text, is_new), &mut changed);
         if let Some(own) = parts.spelling()
             && let Some(class) = self.spelt.get(parts.bare_key(key)).copied()
@@ -382,7 +402,7 @@ impl Site {
         let mut changed = false;
         for number in all {
             let Some(part) =
-                self.candidates.get(&number).and_then(|it| it.part.as_deref().cloned())
+                self.candidates.get(&number).and_then(|it| it.rule().cloned())
             else {
                 continue;
             };
@@ -725,12 +745,56 @@ impl Site {
         changed
     }
 
-    /// Nothing is at a URL.
-    pub(super) fn dead(&mut self, parts: &Parts<'_>) {
+    /// Nothing is at a URL. Returns whether that changes what is to be requested.
+    pub(super) fn dead(&mut self, parts: &Parts<'_>) -> bool {
         self.meet(parts);
         for Pattern { number, level, .. } in self.patterns(parts) {
             self.yields.entry(number).or_default().dead(level);
         }
+        let (parts, key, rules) = self.reduce(parts.clone());
+        let changed = self.try_dead(&parts, key, &rules, true);
+        *self.dead.entry(key) = 1;
+        changed
+    }
+
+    /// Trees of a site that differ in their texts may lack the same pages. So each part has a second test: does a URL lead nowhere if one that differs in this part
+    /// leads nowhere? Each class is one trial; a page at one of two such URLs, and none at the other, is a failure.
+    fn try_dead(&mut self, parts: &Parts<'_>, key: u64, rules: &[u32], is_dead: bool) -> bool {
+        let mut changed = false;
+        if !is_dead && self.dead.get(key).is_some() && let Some(rule) = rules.first() {
+            let part = self.candidates.get(rule).and_then(|it| it.rule().cloned());
+            changed |= part.is_some_and(|it| self.try_rule(it, Prior::Likely, Repeats::Not));
+        }
+        for part in parts.list.iter().filter(|it| self.rule_of(it).is_none()).collect::<Vec<_>>() {
+            let (class, value) = (Parts::without(key, part), part.short_value());
+            let known = self.dead.get(class).copied();
+            let repeats = match known.filter(|it| *it != value) {
+                Some(first) if is_dead => (first != 0).then_some(Repeats::Exactly),
+                Some(_) => Some(Repeats::Not),
+                None => (is_dead && self.class_of(key, part).is_some()).then_some(Repeats::Not),
+            };
+            if let Some(repeats) = repeats {
+                let number = dead_of(part);
+                let rule = || RulePart::of(candidate_of(part), part, parts);
+                changed |= self.try_number(number, part.prior(false), repeats, rule);
+                self.candidates.entry(number).and_modify(|it| it.is_dead = true);
+            }
+            if is_dead {
+                *self.dead.entry(class) = if known.is_none_or(|it| it == value) { value } else { 0 };
+            }
+        }
+        changed
+    }
+
+    /// By which rule nothing is at a URL.
+    fn predict_dead(&self, parts: &Parts<'_>, key: u64, rules: &[u32]) -> Option<u32> {
+        let is_other = |part: &Part<'_>| {
+            let known = self.dead.get(Parts::without(key, part));
+            known.is_some_and(|it| *it != part.short_value())
+        };
+        let by_rule = || rules.first().copied().filter(|_| self.dead.get(key).is_some());
+        let others = parts.list.iter().filter(|part| self.is_accepted(dead_of(part)));
+        by_rule().or_else(|| others.filter(|it| is_other(it)).map(dead_of).next())
     }
 
     /// Forgets what is too much: the half of the patterns of which least is known, and the URLs of the oldest pages. Returns the bytes in memory.
@@ -758,6 +822,7 @@ impl Site {
             self.classes.size(),
             self.spelt.size(),
             self.joint.size(),
+            self.dead.size(),
             self.paths.size(),
             self.gains.size(),
             self.texts.size(),
@@ -782,6 +847,11 @@ pub(super) fn text_of(group: u32, exact: u16) -> Text {
 fn candidates_of(part: &Part<'_>) -> [Option<u32>; 2] {
     let after = matches!(part.kind, PartKind::Segment(_)) && !part.name.is_empty();
     [after.then(|| after_id(part.name)), Some(candidate_of(part))]
+}
+
+/// The candidate that this part makes no difference where nothing is.
+fn dead_of(part: &Part<'_>) -> u32 {
+    number_of(&[32, candidate_of(part).into()])
 }
 
 /// Whether several parts like this may make no difference together: words in a path rarely do.

@@ -238,11 +238,22 @@ fn a_page_has_the_same_passages_whether_its_content_is_kept_or_not() {
     for line in &lines {
         outline.line(Outline::PAGE, line, 0, true);
     }
+    let passages = |outline: &Outline, text: &str| {
+        let [kept, left] = [true, false].map(|reads| {
+            let documents = Documents::new(Recipe::default(), reads);
+            documents.outlined("a", None, text, outline).passages().to_vec()
+        });
+        assert_eq!(kept, left);
+        kept
+    };
     let text = lines.join("\n");
-    let [kept, left] = [true, false].map(|reads| {
-        let documents = Documents::new(Recipe::default(), reads);
-        documents.outlined("a", None, &text, &outline).passages().to_vec()
-    });
-    assert_eq!(kept, left);
-    assert!((20..200).contains(&kept.len()), "{}", kept.len());
+    let without_links = passages(&outline, &text);
+    assert!((20..200).contains(&without_links.len()), "{}", without_links.len());
+    // Links name other pages.
+    let links = outline.block(Outline::PAGE);
+    for name in ["The next month, with all of its days", "The month before this one"] {
+        outline.line(links, name, name.len(), true);
+    }
+    let text = text + "\nThe next month, with all of its days\nThe month before this one";
+    assert_eq!(passages(&outline, &text), without_links);
 }
