@@ -306,7 +306,7 @@ impl Site {
                 Prediction::Perhaps(order)
             };
         }
-        if let Some(number) = self.predict_dead(&parts, key, &rules) {
+        if let Some(number) = self.predict_dead(&parts, key) {
             return Prediction::Repeats(number);
         }
         if let (Some(own), Some(class)) = (parts.spelling(), self.spelt.get(parts.bare_key(key)))
@@ -355,7 +355,7 @@ impl Site {
         let url = parts.url;
         let (parts, key, rules) = self.reduce(parts.clone());
         let mut changed = self.try_known(&parts, key, &rules, (text, is_new));
-        changed |= self.try_dead(&parts, key, &rules, false);
+        changed |= self.try_dead(&parts, key, false);
         let tried = self.try_parts(&parts, key, (text, is_new), &mut changed);
         if let Some(own) = parts.spelling()
             && let Some(class) = self.spelt.get(parts.bare_key(key)).copied()
@@ -401,9 +401,7 @@ impl Site {
         }
         let mut changed = false;
         for number in all {
-            let Some(part) =
-                self.candidates.get(&number).and_then(|it| it.rule().cloned())
-            else {
+            let Some(part) = self.candidates.get(&number).and_then(|it| it.rule().cloned()) else {
                 continue;
             };
             changed |= self.try_rule(part, Prior::Likely, repeats);
@@ -751,20 +749,16 @@ impl Site {
         for Pattern { number, level, .. } in self.patterns(parts) {
             self.yields.entry(number).or_default().dead(level);
         }
-        let (parts, key, rules) = self.reduce(parts.clone());
-        let changed = self.try_dead(&parts, key, &rules, true);
+        let (parts, key, _) = self.reduce(parts.clone());
+        let changed = self.try_dead(&parts, key, true);
         *self.dead.entry(key) = 1;
         changed
     }
 
     /// Trees of a site that differ in their texts may lack the same pages. So each part has a second test: does a URL lead nowhere if one that differs in this part
     /// leads nowhere? Each class is one trial; a page at one of two such URLs, and none at the other, is a failure.
-    fn try_dead(&mut self, parts: &Parts<'_>, key: u64, rules: &[u32], is_dead: bool) -> bool {
+    fn try_dead(&mut self, parts: &Parts<'_>, key: u64, is_dead: bool) -> bool {
         let mut changed = false;
-        if !is_dead && self.dead.get(key).is_some() && let Some(rule) = rules.first() {
-            let part = self.candidates.get(rule).and_then(|it| it.rule().cloned());
-            changed |= part.is_some_and(|it| self.try_rule(it, Prior::Likely, Repeats::Not));
-        }
         for part in parts.list.iter().filter(|it| self.rule_of(it).is_none()).collect::<Vec<_>>() {
             let (class, value) = (Parts::without(key, part), part.short_value());
             let known = self.dead.get(class).copied();
@@ -780,21 +774,21 @@ impl Site {
                 self.candidates.entry(number).and_modify(|it| it.is_dead = true);
             }
             if is_dead {
-                *self.dead.entry(class) = if known.is_none_or(|it| it == value) { value } else { 0 };
+                *self.dead.entry(class) =
+                    if known.is_none_or(|it| it == value) { value } else { 0 };
             }
         }
         changed
     }
 
-    /// By which rule nothing is at a URL.
-    fn predict_dead(&self, parts: &Parts<'_>, key: u64, rules: &[u32]) -> Option<u32> {
-        let is_other = |part: &Part<'_>| {
+    /// The candidate that expects nothing at a URL, because nothing is where it differs from others.
+    fn predict_dead(&self, parts: &Parts<'_>, key: u64) -> Option<u32> {
+        let is_other = |part: &&Part<'_>| {
             let known = self.dead.get(Parts::without(key, part));
             known.is_some_and(|it| *it != part.short_value())
         };
-        let by_rule = || rules.first().copied().filter(|_| self.dead.get(key).is_some());
-        let others = parts.list.iter().filter(|part| self.is_accepted(dead_of(part)));
-        by_rule().or_else(|| others.filter(|it| is_other(it)).map(dead_of).next())
+        let mut dead = parts.list.iter().filter(is_other).map(dead_of);
+        dead.find(|it| self.is_accepted(*it))
     }
 
     /// Forgets what is too much: the half of the patterns of which least is known, and the URLs of the oldest pages. Returns the bytes in memory.

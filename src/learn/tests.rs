@@ -798,3 +798,54 @@ fn two_versions_with_other_names_say_nothing_of_a_third() {
         }
     }
 }
+
+#[test]
+fn trees_that_lack_the_same_pages_are_asked_for_each_of_them_once() {
+    let url = |tree: &str, page: u32| {
+        Url::parse(&format!("https://{SITE}/{tree}/docs/page-{page}.html")).unwrap()
+    };
+    let mut learner = Learner::new(&[]);
+    let live = |learner: &mut Learner, url: &Url, text: u32| {
+        learner.judged(&Page {
+            url,
+            site: SITE,
+            text: Some(text),
+            hash: 0,
+            yielded: Yielded::New,
+            is_redirected: false,
+            from: None,
+            links_back: true,
+        });
+    };
+    for page in 0..60 {
+        for tree in ["v1", "v2"] {
+            // Each tree has other texts.
+            let text = page * 10 + if tree == "v1" { 1 } else { 2 };
+            live(&mut learner, &url(tree, page), text);
+            learner.dead(&url(tree, 100 + page), SITE);
+        }
+    }
+    for page in 1_000..1_100 {
+        learner.dead(&url("v1", page), SITE);
+        live(&mut learner, &url("v1", page + 1_000), page);
+    }
+    let reason = "segment 1 of /* makes no difference where nothing is";
+    let mut deferred = |from: u32| {
+        let asked = (from..from + 100).map(|page| learner.decide(&url("v2", page), SITE));
+        let rule = Placement::Deferred(DeferReason::Rule, reason.to_owned());
+        (asked.filter(|it| *it == rule).count(), learner.evidence(SITE, reason))
+    };
+    let (dead, evidence) = deferred(1_000);
+    assert!((90..100).contains(&dead), "{dead}: a sample is asked for");
+    let evidence = evidence.unwrap();
+    assert!(evidence.starts_with("60 dead links were compared"), "{evidence}");
+    assert_eq!(deferred(2_000).0, 0, "nothing is known of these but pages");
+    assert!(learner.rules().is_empty(), "{:?}", learner.rules());
+    // The other tree has two of them after all.
+    for page in [1_000, 1_001] {
+        live(&mut learner, &url("v2", page), page + 5_000);
+    }
+    let asked = (1_000..1_100).map(|page| learner.decide(&url("v2", page), SITE));
+    assert!(asked.into_iter().all(|it| !matches!(it, Placement::Deferred(..))));
+    assert!(learner.take_sites_to_requeue().contains(SITE));
+}
