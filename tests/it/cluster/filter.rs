@@ -305,7 +305,7 @@ fn recognition_across_filters() {
 
 /// Unique pages, judged by eight filters at once.
 #[test]
-#[ignore = "it measures: `cargo test --release --test it the_cost -- --ignored --nocapture`"]
+#[ignore = "it measures: `cargo test --release --test it cost_of_a_claim -- --ignored --nocapture`"]
 fn the_cost_of_a_claim() {
     let Some(server) = Postgres::start() else { return skip_without_server() };
     let (before, server) = (server.cpu(), &server);
