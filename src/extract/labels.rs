@@ -1,15 +1,11 @@
 //! Text beside an article that is recognised by what it says: lines that label titles of boxes, buttons and counters, and boxes that ask for
 //! consent to cookies.
 
-use std::{ops::RangeInclusive, sync::LazyLock};
+use std::sync::LazyLock;
 
 use foldhash::{HashMap, HashSet};
 
 use super::{blocks::Measured, names::Mark, numbers::LINE};
-
-/// How many digits a date has.
-const DIGITS_OF_DATE: RangeInclusive<usize> = 5..=14;
-const DIGITS_OF_YEAR: usize = 4;
 
 static LABELS: LazyLock<Labels> = LazyLock::new(|| Labels::parse(include_str!("labels.txt")));
 
@@ -29,9 +25,6 @@ pub(super) fn label_of(line: &str) -> Option<Label> {
     if line.len() > LINE {
         return None;
     }
-    if is_date(line) {
-        return Some(Label::Line);
-    }
     let name = line.trim_matches(|char: char| !char.is_alphabetic());
     if !LABELS.beginnings.contains(&beginning(name)) {
         return None;
@@ -47,28 +40,6 @@ fn beginning(line: &str) -> [Option<char>; 2] {
     let mut chars = line.chars().flat_map(char::to_lowercase);
     [chars.next(), chars.next()]
 }
-
-/// Whether a line is a date, perhaps with a time of day.
-fn is_date(line: &str) -> bool {
-    let digits = line.bytes().filter(u8::is_ascii_digit).count();
-    if !DIGITS_OF_DATE.contains(&digits) {
-        return false;
-    }
-    let lower = line.to_lowercase();
-    let words = || lower.split(|char: char| !char.is_alphanumeric());
-    let is_year = |word: &str| word.bytes().filter(u8::is_ascii_digit).count() >= DIGITS_OF_YEAR;
-    words().any(is_year)
-        && words().all(|word| {
-            word.chars().all(|char| char.is_ascii_digit() || "年月日时時分秒".contains(char))
-                || CALENDAR.iter().any(|name| word.starts_with(name))
-        })
-}
-
-/// How names of months, days and the like begin.
-const CALENDAR: [&str; 24] = [
-    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec", "mon",
-    "tue", "wed", "thu", "fri", "sat", "sun", "am", "pm", "utc", "gmt", "at",
-];
 
 /// The labels of `labels.txt`.
 #[derive(Debug, Default)]

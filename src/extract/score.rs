@@ -239,12 +239,9 @@ impl Judged<'_> {
         if self.kind == PageKind::Product {
             return self.goods(&path);
         }
-        let core = self.page.inside(self.grow(&mut path));
+        self.grow(&mut path);
         let content = path[path.len() - 1];
-        let mut keeps = self.kept(content, |block| {
-            let hint = self.hints[block];
-            hint == Hint::None || (hint == Hint::Teaser && core.contains(&block))
-        });
+        let mut keeps = self.kept(content, |block| self.hints[block] == Hint::None);
         for (distance, around) in path.windows(2).rev().enumerate() {
             for block in self.children(around[0]).filter(|&block| block != around[1]) {
                 let sum = self.page.sums[block];
@@ -294,10 +291,8 @@ impl Judged<'_> {
         })
     }
 
-    /// Shortens the path while the surroundings of its last block are prose as well, almost without links. Returns the innermost block with
-    /// all of that prose.
-    fn grow(&self, path: &mut Vec<usize>) -> usize {
-        let mut core = path[path.len() - 1];
+    /// Shortens the path while the surroundings of its last block are prose as well, almost without links.
+    fn grow(&self, path: &mut Vec<usize>) {
         while let [.., around, content] = path[..] {
             let (inner, outer) = (self.plain[content], self.plain[around]);
             let (bytes, prose) = (outer.bytes - inner.bytes, outer.prose - inner.prose);
@@ -307,10 +302,8 @@ impl Judged<'_> {
             if bytes > 0 && !is_similar {
                 break;
             }
-            core = if bytes > 0 { around } else { core };
             path.pop();
         }
-        core
     }
 
     /// Whether a block is one of several posts of a thread.
