@@ -18,7 +18,7 @@ use scraper::{Html, HtmlTreeSink, Node};
 
 use super::{
     Truncation, declared, hidden,
-    tokenizer::{Token, Tokenizer, normalised},
+    tokenizer::{State, Token, Tokenizer, normalised},
 };
 
 /// Limit of open elements, including formatting elements that wait to be reopened. Browsers have the same limit.
@@ -93,8 +93,8 @@ fn parse_one(text: &str, for_selectors: bool, runs_scripts: bool) -> (Html, Opti
         && let Some(token) = tokens.next(|| guard.is_foreign())
     {
         match guard.process(token) {
-            TokenSinkResult::RawData(kind) => tokens.read_raw(kind),
-            TokenSinkResult::Plaintext => tokens.read_plaintext(),
+            TokenSinkResult::RawData(kind) => tokens.state = State::Raw(kind),
+            TokenSinkResult::Plaintext => tokens.state = State::Plaintext,
             // Nothing runs, and the encoding is known.
             TokenSinkResult::Continue
             | TokenSinkResult::Script(_)

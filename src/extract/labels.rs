@@ -1,11 +1,14 @@
 //! Text beside an article that is recognised by what it says: lines that label titles of boxes, buttons and counters, and boxes that ask for
 //! consent to cookies.
 
-use std::sync::LazyLock;
+use std::{ops::RangeInclusive, sync::LazyLock};
 
 use foldhash::{HashMap, HashSet};
 
 use super::{blocks::Measured, names::Mark, numbers::LINE};
+
+/// How many digits a date has.
+const DIGITS_OF_DATE: RangeInclusive<usize> = 5..=14;
 
 static LABELS: LazyLock<Labels> = LazyLock::new(|| Labels::parse(include_str!("labels.txt")));
 
@@ -25,6 +28,9 @@ pub(super) fn label_of(line: &str) -> Option<Label> {
     if line.len() > LINE {
         return None;
     }
+    if is_date(line) {
+        return Some(Label::Line);
+    }
     let name = line.trim_matches(|char: char| !char.is_alphabetic());
     if !LABELS.beginnings.contains(&beginning(name)) {
         return None;
@@ -33,6 +39,15 @@ pub(super) fn label_of(line: &str) -> Option<Label> {
     LABELS.names.get(&*name).copied().or_else(|| {
         LABELS.starts.iter().any(|start| name.starts_with(start)).then_some(Label::Line)
     })
+}
+
+/// Whether a line is a date, perhaps with a time of day: it has a year, and as many digits as letters.
+fn is_date(line: &str) -> bool {
+    let is_year = |number: &str| number.len() == 4 && matches!(&number[..2], "19" | "20");
+    let digits = line.bytes().filter(u8::is_ascii_digit).count();
+    DIGITS_OF_DATE.contains(&digits)
+        && line.chars().filter(|char| char.is_alphabetic()).count() <= digits
+        && line.split(|char: char| !char.is_ascii_digit()).any(is_year)
 }
 
 /// The first two characters in lower case, by which most lines are known to be no labels.
@@ -47,34 +62,33 @@ struct Labels {
     names: HashMap<&'static str, Label>,
     /// How names and starts begin.
     beginnings: HashSet<[Option<char>; 2]>,
+    starts: Vec<&'static str>,
     /// Phrases of a line that asks for consent to cookies.
     consent: Vec<&'static str>,
-    starts: Vec<&'static str>,
 }
 
 impl Labels {
     fn parse(file: &'static str) -> Self {
         let (mut labels, mut heading) = (Self::default(), "");
         for line in file.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            if line.starts_with('[') {
+                heading = line;
+                continue;
+            }
+            labels.beginnings.insert(beginning(line));
             let label = match heading {
-                _ if line.starts_with('[') => {
-                    heading = line;
-                    continue;
-                }
                 "[section]" => Label::Section,
                 "[comments]" => Label::Comments,
                 "[line]" => Label::Line,
-                "[consent]" => {
-                    labels.consent.push(line);
-                    continue;
-                }
-                _ => {
-                    labels.beginnings.insert(beginning(line));
+                "[start]" => {
                     labels.starts.push(line);
                     continue;
                 }
+                _ => {
+                    labels.consent.push(line);
+                    continue;
+                }
             };
-            labels.beginnings.insert(beginning(line));
             labels.names.entry(line).or_insert(label);
         }
         labels

@@ -5,7 +5,7 @@ use std::{
     collections::{HashMap, hash_map::Entry},
 };
 
-use encoding_rs::{EncoderResult, Encoding, UTF_8};
+use encoding_rs::{Encoding, UTF_8};
 use url::Url;
 
 /// Limit of links of a page; a page with more is a trap for crawlers.
@@ -85,21 +85,15 @@ impl Base {
 /// The bytes of a query in this encoding, by the URL Standard ("percent-encode after encoding"): a character that the encoding does not have is
 /// written as an HTML character number.
 fn encoded(query: &str, encoding: &'static Encoding) -> Vec<u8> {
-    let (mut encoder, mut bytes, mut rest) = (encoding.new_encoder(), Vec::new(), query);
-    loop {
-        let room = encoder.max_buffer_length_from_utf8_without_replacement(rest.len());
-        bytes.reserve(room.unwrap_or(MAX_URL));
-        let (result, read) =
-            encoder.encode_from_utf8_to_vec_without_replacement(rest, &mut bytes, true);
-        rest = &rest[read..];
-        match result {
-            EncoderResult::InputEmpty => return bytes,
-            EncoderResult::Unmappable(char) => {
-                bytes.extend_from_slice(format!("%26%23{}%3B", u32::from(char)).as_bytes());
-            }
-            EncoderResult::OutputFull => {}
-        }
-    }
+    let encode = |text: &str| {
+        let (bytes, _, is_lossy) = encoding.encode(text);
+        (!is_lossy).then(|| bytes.into_owned())
+    };
+    let of_char = |char: char| {
+        let number = || format!("%26%23{}%3B", u32::from(char)).into_bytes();
+        encode(char.encode_utf8(&mut [0; 4])).unwrap_or_else(number)
+    };
+    encode(query).unwrap_or_else(|| query.chars().flat_map(of_char).collect())
 }
 
 /// Whether a URL is one of a page without a URL: only how its path ends is known.

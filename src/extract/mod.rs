@@ -167,15 +167,10 @@ impl Extractor {
         let resolved = |href: &str| base.resolve(href).filter(|url| !is_nowhere(url));
         let headers = page.link.iter().flat_map(|header| canonical_targets(header));
         let tagged = || reading.lang.and_then(of_tag);
-        let place = |link: &RawLink<'_>| match reading.in_body[link.block] {
-            _ if reading.beside[link.block] => LinkPlace::Beside,
-            true => LinkPlace::Body,
-            false => LinkPlace::Content,
-        };
         let refresh = page.refresh.as_deref().and_then(refresh_target);
         let refresh = refresh.map(|href| RawLink { href, nofollow: false, block: 0 });
         let raw = refresh.into_iter().chain(reading.links.iter().copied());
-        let mut links = links::resolve_all(&base, raw, place);
+        let mut links = links::resolve_all(&base, raw, |link| reading.places[link.block]);
         let mut outline = reading.outline;
         for (link, place) in &links {
             // Anchors lead to the page itself.

@@ -19,11 +19,9 @@
 //! 4. A page is a listing if it has hardly any prose, or says that it is one, or declares itself no article and has hardly any headings that
 //!    are not links. All text of a listing except boilerplate is kept.
 //! 5. The content is the innermost block with seven tenths of the prose. It grows outwards while its surroundings have the same
-//!    character. Neighbours are kept if they are prose, or facts: short texts in cells or lists
-//!    of terms. One of several posts is not all of the content, nor is a
-//!    product's description: what stands between the product's name and its description belongs to it.
-//! 6. Inside it, blocks with a hint are dropped, and so are buttons and counters. The title of a discussion belongs to its text, and what
-//!    buyers wrote does not belong to a product.
+//!    character. Neighbours are kept if they are prose, or facts: short texts in cells or lists of terms. One of several posts is not all of
+//!    the content, nor is a product's description: what stands between the product's name and its description belongs to it.
+//! 6. Inside it, blocks with a hint are dropped, and so are buttons, counters and dates. The title of a discussion belongs to its text, and what buyers wrote does not belong to a product.
 //!
 //! If almost all of a page would be dropped it is kept whole: more text is better than none (Trafilatura: Barbaresi, ACL 2021). The
 //! thresholds are in `numbers.rs`, far from typical values, so that a changed paragraph does not change the choice. All passes are linear in the number of blocks.
@@ -179,16 +177,14 @@ impl Judged<'_> {
 
     /// The innermost block with all that the software of a forum names so, and with nothing named so around it.
     fn thread(&self) -> usize {
-        let (mut first, mut last) = (None, 0);
-        for block in (1..self.page.blocks.len()).rev() {
-            let is_named = self.page.has(block, Mark::Thread) && self.hints[block] == Hint::None;
-            if is_named && first.is_none_or(|next| next >= self.page.blocks[block].end) {
-                last = last.max(block);
-                first = Some(block);
-            }
-        }
-        let holds_all = |&block: &usize| self.page.inside(block).contains(&last);
-        first.and_then(|first| self.page.around(first).find(holds_all)).unwrap_or(0)
+        let page = &self.page;
+        let is_named =
+            |&block: &usize| page.has(block, Mark::Thread) && self.hints[block] == Hint::None;
+        let named: Vec<usize> = (1..page.blocks.len()).filter(is_named).collect();
+        let Some(&last) = named.last() else { return 0 };
+        let is_innermost = |pair: &&[usize]| pair[1] >= page.blocks[pair[0]].end;
+        let first = named.windows(2).find(is_innermost).map_or(last, |pair| pair[0]);
+        page.around(first).find(|&block| page.inside(block).contains(&last)).unwrap_or(0)
     }
 
     /// Adds the segment that is the page's title: a heading.
@@ -239,9 +235,12 @@ impl Judged<'_> {
         if self.kind == PageKind::Product {
             return self.goods(&path);
         }
-        self.grow(&mut path);
+        let core = self.page.inside(self.grow(&mut path));
         let content = path[path.len() - 1];
-        let mut keeps = self.kept(content, |block| self.hints[block] == Hint::None);
+        let mut keeps = self.kept(content, |block| {
+            let hint = self.hints[block];
+            hint == Hint::None || (hint == Hint::Teaser && core.contains(&block))
+        });
         for (distance, around) in path.windows(2).rev().enumerate() {
             for block in self.children(around[0]).filter(|&block| block != around[1]) {
                 let sum = self.page.sums[block];
@@ -291,8 +290,10 @@ impl Judged<'_> {
         })
     }
 
-    /// Shortens the path while the surroundings of its last block are prose as well, almost without links.
-    fn grow(&self, path: &mut Vec<usize>) {
+    /// Shortens the path while the surroundings of its last block are prose as well, almost without links. Returns the innermost block with
+    /// all of that prose.
+    fn grow(&self, path: &mut Vec<usize>) -> usize {
+        let mut core = path[path.len() - 1];
         while let [.., around, content] = path[..] {
             let (inner, outer) = (self.plain[content], self.plain[around]);
             let (bytes, prose) = (outer.bytes - inner.bytes, outer.prose - inner.prose);
@@ -302,8 +303,10 @@ impl Judged<'_> {
             if bytes > 0 && !is_similar {
                 break;
             }
+            core = if bytes > 0 { around } else { core };
             path.pop();
         }
+        core
     }
 
     /// Whether a block is one of several posts of a thread.

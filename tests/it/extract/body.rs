@@ -321,7 +321,7 @@ fn a_labelled_box_is_left_out() {
         let page = format!("<div>{article}{box_}</div>");
         assert_eq!(extract(&page).text, ENGLISH[..3].join("\n"), "{label}");
     }
-    for label in ["12 Comments", "责任编辑：张三", "3 min read"] {
+    for label in ["12 Comments", "责任编辑：张三", "2024-05-01 12:30", "3 min read"] {
         let page = format!("<div><p>{label}</p>{article}<div>{label}</div></div>");
         assert_eq!(extract(&page).text, ENGLISH[..3].join("\n"), "{label}");
     }
