@@ -21,7 +21,8 @@
 //! 5. The content is the innermost block with seven tenths of the prose. It grows outwards while its surroundings have the same
 //!    character. Neighbours are kept if they are prose, or facts: short texts in cells or lists of terms. One of several posts is not all of
 //!    the content, nor is a product's description: what stands between the product's name and its description belongs to it.
-//! 6. Inside it, blocks with a hint are dropped, and so are buttons, counters and dates. The title of a discussion belongs to its text, and what buyers wrote does not belong to a product.
+//! 6. Inside it, blocks with a hint are dropped, and so are buttons, counters and dates, and tables of links above and below all sentences.
+//!    The title of a discussion belongs to its text, and what buyers wrote does not belong to a product.
 //!
 //! If almost all of a page would be dropped it is kept whole: more text is better than none (Trafilatura: Barbaresi, ACL 2021). The
 //! thresholds are in `numbers.rs`, far from typical values, so that a changed paragraph does not change the choice. All passes are linear in the number of blocks.
@@ -241,6 +242,7 @@ impl Judged<'_> {
             let hint = self.hints[block];
             hint == Hint::None || (hint == Hint::Teaser && core.contains(&block))
         });
+        self.drop_link_tables(content, &mut keeps);
         for (distance, around) in path.windows(2).rev().enumerate() {
             for block in self.children(around[0]).filter(|&block| block != around[1]) {
                 let sum = self.page.sums[block];
@@ -254,6 +256,28 @@ impl Judged<'_> {
             }
         }
         keeps
+    }
+
+    /// Drops tables of links above and below all sentences: in a page that is laid out by tables they lead elsewhere, whatever they are named.
+    fn drop_link_tables(&self, content: usize, keeps: &mut [bool]) {
+        let page = &self.page;
+        let block_of = |index: usize| page.writer.segments[index].block;
+        let is_sentence =
+            |&index: &usize| keeps[block_of(index)] && page.segments[index].prose >= SENTENCE;
+        let sentences: Vec<usize> =
+            (0..page.segments.len()).filter(is_sentence).map(block_of).collect();
+        let (Some(&first), Some(&last)) = (sentences.first(), sentences.last()) else { return };
+        let lines = page.add_up(|_| 1_usize);
+        let cells = page.add_up(|index| usize::from(page.kind(index) == Kind::Cell));
+        let tables = page.outermost(content, |block| {
+            (block > last || page.blocks[block].end <= first)
+                && cells[block] >= SEVERAL
+                && cells[block] == lines[block]
+                && page.sums[block].is_linked()
+        });
+        for table in tables {
+            keeps[page.inside(table)].fill(false);
+        }
     }
 
     /// The blocks from the page down to the innermost container with most of the prose.
