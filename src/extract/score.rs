@@ -270,10 +270,11 @@ impl Judged<'_> {
         let lines = page.add_up(|_| 1_usize);
         let cells = page.add_up(|index| usize::from(page.kind(index) == Kind::Cell));
         let tables = page.outermost(content, |block| {
+            let sum = page.sums[block];
             (block > last || page.blocks[block].end <= first)
                 && cells[block] >= SEVERAL
                 && cells[block] == lines[block]
-                && page.sums[block].is_linked()
+                && is_nearly_all(sum.linked, sum.bytes)
         });
         for table in tables {
             keeps[page.inside(table)].fill(false);
