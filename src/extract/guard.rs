@@ -78,7 +78,9 @@ fn fill(tree: &mut Tree<Node>, id: NodeId, document: Tree<Node>) {
     let html = tree.get(document).and_then(|document| document.last_child());
     let parts: Vec<NodeId> = html.iter().flat_map(NodeRef::children).map(|it| it.id()).collect();
     if let Some(mut element) = tree.get_mut(id) {
-        parts.into_iter().for_each(|part| element.reparent_from_id_append(part));
+        for part in parts {
+            element.reparent_from_id_append(part);
+        }
     }
 }
 
