@@ -59,7 +59,9 @@ pub(super) fn parse(text: &str, for_selectors: bool) -> (Html, Option<Truncation
         let content = node.first_child();
         let text = content.and_then(|content| Some(&**content.value().as_text()?));
         let Some(markup) = srcdoc.or(text) else { continue };
-        let inner = parse_one(markup, for_selectors, false).0.tree;
+        // White space at its start is text.
+        let start = if srcdoc.is_some() { "" } else { "<body>" };
+        let inner = parse_one(&format!("{start}{markup}"), for_selectors, false).0.tree;
         if html.tree.values().len() + inner.values().len() > MAX_NODES {
             break;
         }
