@@ -18,7 +18,7 @@ use super::{
 };
 
 /// What an element is in the flow of the text, by its tag.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Neither the element nor its content is text.
     Skipped,
@@ -28,6 +28,7 @@ pub(super) enum Kind {
     /// A block that does not interrupt its line: it stands in for a script, and may repeat what the script showed.
     Fallback,
     /// May contain the body text: `div`, `article` and others.
+    #[default]
     Container,
     Paragraph,
     Heading,
@@ -86,12 +87,14 @@ impl Kind {
 }
 
 /// An element that starts a line or a cell.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Block {
     /// The index of the block that contains it.
     pub(super) parent: usize,
     /// The index after the last block that it contains.
     pub(super) end: usize,
+    /// The index of the first segment that it may contain.
+    pub(super) first: usize,
     pub(super) kind: Kind,
     pub(super) hint: Hint,
     pub(super) marks: Marks,
@@ -106,24 +109,25 @@ pub(super) struct Blocks {
     open: usize,
 }
 
-impl Blocks {
-    pub(super) fn new() -> Self {
-        let page = Block {
-            parent: 0,
-            end: 0,
-            kind: Kind::Container,
-            hint: Hint::None,
-            marks: Marks::default(),
-            shape: 0,
-        };
-        Self { all: vec![page], open: 0 }
+impl Default for Blocks {
+    fn default() -> Self {
+        Self { all: vec![Block::default()], open: 0 }
     }
+}
 
-    /// Opens a block in the innermost open one and returns its index.
-    pub(super) fn open(&mut self, element: &Element, kind: Kind, marks: Marks) -> usize {
+impl Blocks {
+    /// Opens a block in the innermost open one, before this segment. Returns its index.
+    pub(super) fn open(
+        &mut self,
+        element: &Element,
+        kind: Kind,
+        marks: Marks,
+        first: usize,
+    ) -> usize {
         self.all.push(Block {
             parent: self.open,
             end: 0,
+            first,
             kind,
             hint: marks.hint(),
             marks,

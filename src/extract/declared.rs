@@ -112,12 +112,17 @@ impl Declared {
         }
     }
 
-    /// Reads JSON-LD.
-    pub(super) fn read_json(&mut self, json: &str) {
-        if json.len() > LONGEST_JSON {
-            return;
+    /// Reads JSON-LD, or the data from which a script makes the page.
+    pub(super) fn read(&mut self, json: &str, is_linked: bool) {
+        if json.len() <= LONGEST_JSON
+            && let Ok(value) = serde_json::from_str(json)
+        {
+            if is_linked { self.read_linked(value) } else { self.add_sentences(&value) }
         }
-        let mut values = Vec::from_iter(serde_json::from_str::<Value>(json));
+    }
+
+    fn read_linked(&mut self, value: Value) {
+        let mut values = vec![value];
         while let Some(value) = values.pop() {
             match value {
                 Value::Array(items) => values.extend(items),
@@ -143,15 +148,6 @@ impl Declared {
                 }
                 _ => {}
             }
-        }
-    }
-
-    /// Reads the data from which a script makes the page.
-    pub(super) fn read_data(&mut self, json: &str) {
-        if json.len() <= LONGEST_JSON
-            && let Ok(value) = serde_json::from_str(json)
-        {
-            self.add_sentences(&value);
         }
     }
 

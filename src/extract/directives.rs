@@ -43,15 +43,11 @@ impl Directives {
     }
 
     fn add_words(&mut self, words: &str, applies: bool) {
-        if applies {
-            words.split_whitespace().for_each(|directive| self.add_one(directive));
+        for directive in words.split_whitespace().filter(|_| applies) {
+            let is = |name: &str| directive.eq_ignore_ascii_case(name);
+            self.noindex |= is("none") || is("noindex");
+            self.nofollow |= is("none") || is("nofollow");
         }
-    }
-
-    fn add_one(&mut self, directive: &str) {
-        let all = directive.eq_ignore_ascii_case("none");
-        self.noindex |= all || directive.eq_ignore_ascii_case("noindex");
-        self.nofollow |= all || directive.eq_ignore_ascii_case("nofollow");
     }
 }
 

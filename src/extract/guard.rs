@@ -18,7 +18,7 @@ use scraper::{Html, HtmlTreeSink, Node};
 
 use super::{
     Truncation, declared, hidden,
-    tokenizer::{Token, Tokenizer, normalised},
+    tokenizer::{State, Token, Tokenizer, normalised},
 };
 
 /// Limit of open elements, including formatting elements that wait to be reopened. Browsers have the same limit.
@@ -37,40 +37,68 @@ const MAX_TEXT: usize = 5 << 20;
 ///
 /// Comments, styles and scripts without structured data are left out, and attributes that nothing here reads as well, unless `for_selectors`.
 ///
-/// Documents that the page holds itself, in `srcdoc` of an `iframe`, become the content of that element.
+/// Documents that the page holds itself, in `srcdoc` of an `iframe`, become the content of that element. As in a browser that runs scripts, the
+/// content of a `noscript` is text first, so that it ends no element around it: the head, for the image of a visitor counter. Then it is parsed by itself.
 pub(super) fn parse(text: &str, for_selectors: bool) -> (Html, Option<Truncation>) {
-    let (mut html, truncated) = parse_one(text, for_selectors);
-    let is_frame = |node: &NodeRef<'_, Node>| {
-        node.value().as_element().is_some_and(|element| {
-            element.name.local == local_name!("iframe") && element.attr("srcdoc").is_some()
+    let (mut html, truncated) = parse_one(text, for_selectors, true);
+    let is_document = |node: &NodeRef<'_, Node>| {
+        node.value().as_element().is_some_and(|element| match element.name.local {
+            local_name!("iframe") => element.attr("srcdoc").is_some(),
+            local_name!("noscript") => true,
+            _ => false,
         })
     };
-    let frames: Vec<NodeId> =
-        html.tree.nodes().filter(is_frame).take(MAX_FRAMES).map(|node| node.id()).collect();
-    for id in frames {
-        let Some(mut frame) = html.tree.get_mut(id) else { continue };
-        let markup = frame.value().as_element().and_then(|element| element.attr("srcdoc"));
-        let inner = parse_one(markup.unwrap_or_default(), for_selectors).0.tree;
-        if frame.tree().values().len() + inner.values().len() > MAX_NODES {
+    let documents: Vec<NodeId> =
+        html.tree.nodes().filter(is_document).map(|node| node.id()).collect();
+    let mut frames = 0;
+    for id in documents {
+        let Some(node) = html.tree.get(id) else { continue };
+        let srcdoc = node.value().as_element().and_then(|element| element.attr("srcdoc"));
+        frames += usize::from(srcdoc.is_some());
+        let srcdoc = srcdoc.filter(|_| frames <= MAX_FRAMES);
+        let content = node.first_child();
+        let text = content.and_then(|content| Some(&**content.value().as_text()?));
+        let Some(markup) = srcdoc.or(text) else { continue };
+        // White space at its start is text.
+        let start = if srcdoc.is_some() { "" } else { "<body>" };
+        let inner = parse_one(&format!("{start}{markup}"), for_selectors, false).0.tree;
+        if html.tree.values().len() + inner.values().len() > MAX_NODES {
             break;
         }
-        frame.append_subtree(inner);
+        let content = content.map(|content| content.id());
+        if let Some(mut text) = content.and_then(|content| html.tree.get_mut(content)) {
+            text.detach();
+        }
+        fill(&mut html.tree, id, inner);
     }
     (html, truncated)
 }
 
-fn parse_one(text: &str, for_selectors: bool) -> (Html, Option<Truncation>) {
+/// Gives an element the content of head and body of a document.
+fn fill(tree: &mut Tree<Node>, id: NodeId, document: Tree<Node>) {
+    let document = tree.extend_tree(document).id();
+    let html = tree.get(document).and_then(|document| document.last_child());
+    let parts: Vec<NodeId> = html.iter().flat_map(NodeRef::children).map(|it| it.id()).collect();
+    if let Some(mut element) = tree.get_mut(id) {
+        for part in parts {
+            element.reparent_from_id_append(part);
+        }
+    }
+}
+
+fn parse_one(text: &str, for_selectors: bool, runs_scripts: bool) -> (Html, Option<Truncation>) {
     // A second byte order mark is no text either.
     let text = normalised(text.strip_prefix('\u{feff}').unwrap_or(text));
     let mut tokens = Tokenizer::new(&text, if for_selectors { |_, _| true } else { is_read });
     // Half of the tags open an element, and after each there may be text.
-    let mut guard = Guard::new(memchr_iter(b'<', text.as_bytes()).count() * 3 / 2);
+    let nodes = memchr_iter(b'<', text.as_bytes()).count() * 3 / 2;
+    let mut guard = Guard::new(nodes, runs_scripts);
     while guard.stopped.is_none()
         && let Some(token) = tokens.next(|| guard.is_foreign())
     {
         match guard.process(token) {
-            TokenSinkResult::RawData(kind) => tokens.read_raw(kind),
-            TokenSinkResult::Plaintext => tokens.read_plaintext(),
+            TokenSinkResult::RawData(kind) => tokens.state = State::Raw(kind),
+            TokenSinkResult::Plaintext => tokens.state = State::Plaintext,
             // Nothing runs, and the encoding is known.
             TokenSinkResult::Continue
             | TokenSinkResult::Script(_)
@@ -92,16 +120,15 @@ struct Guard {
     /// Whether the text that follows belongs to a script or style.
     is_code: bool,
     stopped: Option<Truncation>,
-    head: Head,
 }
 
 impl Guard {
     /// A builder of a tree of about this many nodes.
-    fn new(nodes: usize) -> Self {
+    fn new(nodes: usize, runs_scripts: bool) -> Self {
         let tree = Tree::with_capacity(Node::Document, nodes.min(MAX_NODES));
         let sink = HtmlTreeSink::new(Html { tree, ..Html::new_document() });
-        // No scripts run, so `noscript` is an element like others.
-        let opts = TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() };
+        let opts =
+            TreeBuilderOpts { scripting_enabled: runs_scripts, ..TreeBuilderOpts::default() };
         Self {
             builder: TreeBuilder::new(sink, opts),
             depth: 0,
@@ -110,7 +137,6 @@ impl Guard {
             text: 0,
             is_code: false,
             stopped: None,
-            head: Head::Implied,
         }
     }
 
@@ -123,9 +149,7 @@ impl Guard {
     fn process(&mut self, token: Token<'_>) -> TokenSinkResult<NodeId> {
         let token = match token {
             Token::Text(_) if self.is_code => return TokenSinkResult::Continue,
-            Token::Tag(tag) if self.is_pixel(Some(&tag)) => return TokenSinkResult::Continue,
             Token::Tag(tag) => self.admit(tag),
-            _ if self.is_pixel(None) => return TokenSinkResult::Continue,
             Token::Flood => Err(Truncation::Attributes),
             Token::Text(text) => self.admit_text(text.len()).map(|length| {
                 let text = &text[..text.floor_char_boundary(length)];
@@ -167,46 +191,6 @@ impl Guard {
         Ok(tokenizer::Token::TagToken(tag))
     }
 
-    /// Whether a token is one that would end the head, in a `noscript` there: the image of a visitor counter. What follows belongs to the
-    /// head all the same, as it does for readers who run scripts.
-    fn is_pixel(&mut self, tag: Option<&Tag>) -> bool {
-        let Some(tag) = tag else { return self.head == Head::Noscript };
-        let is_start = tag.kind == TagKind::StartTag;
-        let before = self.head;
-        self.head = match tag.name {
-            local_name!("head") if is_start => Head::Inside,
-            names!("head" "body") => Head::Outside,
-            local_name!("noscript") => match before {
-                Head::Inside if is_start => Head::Noscript,
-                Head::Noscript => Head::Inside,
-                Head::Implied => {
-                    self.open_body();
-                    Head::Outside
-                }
-                _ => before,
-            },
-            names!("html" "base" "link" "meta" "script" "style" "template" "title") => before,
-            _ if is_start && before != Head::Noscript => Head::Outside,
-            _ => before,
-        };
-        let stays = before == Head::Noscript && self.head == Head::Noscript;
-        stays && !matches!(tag.name, names!("link" "meta" "style"))
-    }
-
-    /// Opens the body of a page without a head, so that a `noscript` at its start has its text and keeps it.
-    fn open_body(&self) {
-        let body = Tag {
-            kind: TagKind::StartTag,
-            name: local_name!("body"),
-            self_closing: false,
-            attrs: Vec::new(),
-            had_duplicate_attributes: false,
-        };
-        // This tag never asks the tokenizer for anything.
-        let _: TokenSinkResult<NodeId> =
-            self.builder.process_token(tokenizer::Token::TagToken(body), 1);
-    }
-
     /// Counts a text, which searches only the formatting elements, and those faster. Returns how much of it is kept.
     fn admit_text(&mut self, length: usize) -> Result<usize, Truncation> {
         self.steps += self.depth / 16;
@@ -231,17 +215,6 @@ impl Guard {
         self.depth = Count::of(&self.builder);
         self.until_counted = MAX_DEPTH.saturating_sub(self.depth) / 2;
     }
-}
-
-/// Where a token is, with respect to the head.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Head {
-    /// At the start of the page, before a tag of head or body.
-    Implied,
-    Inside,
-    /// In a `noscript` in the head.
-    Noscript,
-    Outside,
 }
 
 /// Removes the attributes of formatting elements, except that hidden ones stay hidden: the standard's rule that at most three equal elements

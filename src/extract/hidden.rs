@@ -84,13 +84,9 @@ pub(super) fn is_notice(node: ElementRef<'_>) -> bool {
 pub(super) fn text_of(node: ElementRef<'_>, most: usize) -> String {
     let mut text = String::new();
     for node in node.descendants().take(NODES) {
-        let is_shown = || {
-            let parent = node.parent().and_then(ElementRef::wrap);
-            parent
-                .is_none_or(|parent| !matches!(parent.value().name.local, names!("style" "script")))
-        };
+        let is_code = |parent: ElementRef<'_>| parent.value().name.local == local_name!("script");
         if let Node::Text(part) = node.value()
-            && is_shown()
+            && !node.parent().and_then(ElementRef::wrap).is_some_and(is_code)
         {
             text.push_str(part.trim_ascii());
         }
@@ -136,6 +132,9 @@ fn number_of(length: &str) -> Option<f32> {
 
 /// A page with more characters of body text shows something without its scripts.
 const MAX_TEXT: usize = 200;
+/// Ids of elements into which frameworks write pages.
+const ROOTS: [&str; 9] =
+    ["root", "app", "__next", "__nuxt", "___gatsby", "react-root", "svelte", "q-app", "main-app"];
 /// The root of an application may say in this many bytes that it is loading.
 const LOADING: usize = 40;
 
@@ -163,21 +162,7 @@ pub(super) fn needs_scripts(html: &Html, text: &str) -> bool {
 fn is_root(element: ElementRef<'_>) -> bool {
     let element = element.value();
     let id = attribute(element, &local_name!("id"));
-    &*element.name.local == "app-root"
-        || id.is_some_and(|id| {
-            matches!(
-                id,
-                "root"
-                    | "app"
-                    | "__next"
-                    | "__nuxt"
-                    | "___gatsby"
-                    | "react-root"
-                    | "svelte"
-                    | "q-app"
-                    | "main-app"
-            )
-        })
+    &*element.name.local == "app-root" || id.is_some_and(|id| ROOTS.contains(&id))
 }
 
 #[cfg(test)]

@@ -26,23 +26,14 @@ pub(super) fn judge<'a>(
     let kind = PageKind::of(page, declared);
     mark_consent(page);
     let mut weighed = page.clone();
-    let is_declared = weighed.weigh(&worth(page, declared, kind));
-    let mut hints = credible_hints(&weighed, &is_declared, declared, kind);
+    weighed.weigh(&worth(page, declared));
+    let mut hints = credible_hints(&weighed, declared, kind);
     mark_copies(page, &mut hints);
     (kind, hints, weighed)
 }
 
 /// Gives a hint to the boxes that start with a line that labels them, unless they are much of the page.
 fn mark_sections(page: &mut Measured<'_>, labels: &[Option<Label>]) {
-    // The first segment of each block, and of the blocks in it.
-    let mut first = vec![usize::MAX; page.blocks.len()];
-    for (index, segment) in page.writer.segments.iter().enumerate().rev() {
-        first[segment.block] = index;
-    }
-    for index in (1..page.blocks.len()).rev() {
-        let parent = page.blocks[index].parent;
-        first[parent] = first[parent].min(first[index]);
-    }
     for (index, &label) in labels.iter().enumerate() {
         let hint = match label {
             Some(Label::Section) => Hint::Aside,
@@ -53,26 +44,23 @@ fn mark_sections(page: &mut Measured<'_>, labels: &[Option<Label>]) {
         let block = page.writer.segments[index].block;
         let Some(labelled) = page.around(block).find(is_more) else { continue };
         let is_much = is_much(page.sums[labelled].prose, page.sums[0].prose);
-        if first[labelled] == index && !is_much {
+        if page.blocks[labelled].first == index && !is_much {
             let own = &mut page.blocks[labelled].hint;
             *own = hint.max(*own);
         }
     }
 }
 
-/// What a declared text adds to the weight of each segment, shared out over what was found of it. Nothing if it may be the lead of a long article,
-/// or if the page is a list.
-fn worth(page: &Measured<'_>, declared: &Declared, kind: PageKind) -> Vec<usize> {
+/// What a declared text adds to the weight of each segment, shared out over what was found of it. Nothing if there is another text beside
+/// it, or if the page is a list.
+fn worth(page: &Measured<'_>, declared: &Declared) -> Vec<usize> {
     let own = page.own_hints();
     let Some(found) = declared.find_text(page.writer) else { return Vec::new() };
     let is_contents = |block: usize| {
         page.blocks[block].kind == Kind::List
             && is_half(page.sums[block].linked, page.sums[0].bytes)
     };
-    let is_short = found.is_excerpt && kind != PageKind::Discussion;
-    let beside = if is_short { ARTICLE } else { TEXT };
-    if page.has_text(&own, |prose| prose >= beside, None) || (0..page.blocks.len()).any(is_contents)
-    {
+    if page.has_text(&own, |prose| prose >= TEXT, None) || (0..page.blocks.len()).any(is_contents) {
         return Vec::new();
     }
     let share = |(index, &pieces): (usize, &usize)| {
@@ -87,19 +75,15 @@ fn worth(page: &Measured<'_>, declared: &Declared, kind: PageKind) -> Vec<usize>
 }
 
 impl Measured<'_> {
-    /// Adds what a declared text is worth to the prose of segments and blocks. Returns for each block whether the text is in it.
-    fn weigh(&mut self, worth: &[usize]) -> Vec<bool> {
+    /// Adds what a declared text is worth to the prose of segments and blocks.
+    fn weigh(&mut self, worth: &[usize]) {
         if worth.is_empty() {
-            return vec![false; self.blocks.len()];
+            return;
         }
-        let of_blocks = self.add_up(|segment| worth[segment]);
         for (sum, worth) in self.segments.iter_mut().zip(worth) {
             sum.prose += worth;
         }
-        for (sum, worth) in self.sums.iter_mut().zip(&of_blocks) {
-            sum.prose += worth;
-        }
-        of_blocks.into_iter().map(|worth| is_nearly_all(worth, ARTICLE)).collect()
+        self.sums = self.add_up(|segment| self.segments[segment]);
     }
 
     /// The hints of the blocks, as their names give them, inherited from what contains them.
@@ -181,12 +165,7 @@ fn holders_of_body(page: &Measured<'_>) -> Vec<usize> {
 }
 
 /// The hint of each block, inherited from its parents. Hints that would drop too much are ignored.
-fn credible_hints(
-    page: &Measured<'_>,
-    is_declared: &[bool],
-    declared: &Declared,
-    kind: PageKind,
-) -> Vec<Hint> {
+fn credible_hints(page: &Measured<'_>, declared: &Declared, kind: PageKind) -> Vec<Hint> {
     let (blocks, all) = (&page.blocks, &page.sums[0]);
     let mut hints = vec![Hint::None; blocks.len()];
     let holders: HashSet<usize> = holders_of_body(page).into_iter().collect();
@@ -213,9 +192,9 @@ fn credible_hints(
             && block.marks.has(Mark::Reviews)
             && block.kind != Kind::Heading;
         hints[index] = inherited.max(match block.hint {
-            _ if block.marks.has(Mark::Consent) => Hint::Boilerplate,
             Hint::None if (is_card || are_reviews) && !is_greater_part => Hint::Aside,
-            _ if is_declared[index] || holders.contains(&index) => Hint::None,
+            _ if block.marks.has(Mark::Consent) => Hint::Boilerplate,
+            _ if holders.contains(&index) => Hint::None,
             hint if main.is_some_and(|main| page.are_apart(main, index)) => hint,
             Hint::Aside if is_greater_part => Hint::None,
             Hint::Boilerplate if is_greater_part && !sum.is_linked() => Hint::None,

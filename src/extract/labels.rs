@@ -9,7 +9,6 @@ use super::{blocks::Measured, names::Mark, numbers::LINE};
 
 /// How many digits a date has.
 const DIGITS_OF_DATE: RangeInclusive<usize> = 5..=14;
-const DIGITS_OF_YEAR: usize = 4;
 
 static LABELS: LazyLock<Labels> = LazyLock::new(|| Labels::parse(include_str!("labels.txt")));
 
@@ -42,33 +41,20 @@ pub(super) fn label_of(line: &str) -> Option<Label> {
     })
 }
 
+/// Whether a line is a date, perhaps with a time of day: it has a year, and as many digits as letters.
+fn is_date(line: &str) -> bool {
+    let is_year = |number: &str| number.len() == 4 && matches!(&number[..2], "19" | "20");
+    let digits = line.bytes().filter(u8::is_ascii_digit).count();
+    DIGITS_OF_DATE.contains(&digits)
+        && line.chars().filter(|char| char.is_alphabetic()).count() <= digits
+        && line.split(|char: char| !char.is_ascii_digit()).any(is_year)
+}
+
 /// The first two characters in lower case, by which most lines are known to be no labels.
 fn beginning(line: &str) -> [Option<char>; 2] {
     let mut chars = line.chars().flat_map(char::to_lowercase);
     [chars.next(), chars.next()]
 }
-
-/// Whether a line is a date, perhaps with a time of day.
-fn is_date(line: &str) -> bool {
-    let digits = line.bytes().filter(u8::is_ascii_digit).count();
-    if !DIGITS_OF_DATE.contains(&digits) {
-        return false;
-    }
-    let lower = line.to_lowercase();
-    let words = || lower.split(|char: char| !char.is_alphanumeric());
-    let is_year = |word: &str| word.bytes().filter(u8::is_ascii_digit).count() >= DIGITS_OF_YEAR;
-    words().any(is_year)
-        && words().all(|word| {
-            word.chars().all(|char| char.is_ascii_digit() || "年月日时時分秒".contains(char))
-                || CALENDAR.iter().any(|name| word.starts_with(name))
-        })
-}
-
-/// How names of months, days and the like begin.
-const CALENDAR: [&str; 24] = [
-    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec", "mon",
-    "tue", "wed", "thu", "fri", "sat", "sun", "am", "pm", "utc", "gmt", "at",
-];
 
 /// The labels of `labels.txt`.
 #[derive(Debug, Default)]
@@ -76,34 +62,33 @@ struct Labels {
     names: HashMap<&'static str, Label>,
     /// How names and starts begin.
     beginnings: HashSet<[Option<char>; 2]>,
+    starts: Vec<&'static str>,
     /// Phrases of a line that asks for consent to cookies.
     consent: Vec<&'static str>,
-    starts: Vec<&'static str>,
 }
 
 impl Labels {
     fn parse(file: &'static str) -> Self {
         let (mut labels, mut heading) = (Self::default(), "");
         for line in file.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            if line.starts_with('[') {
+                heading = line;
+                continue;
+            }
+            labels.beginnings.insert(beginning(line));
             let label = match heading {
-                _ if line.starts_with('[') => {
-                    heading = line;
-                    continue;
-                }
                 "[section]" => Label::Section,
                 "[comments]" => Label::Comments,
                 "[line]" => Label::Line,
-                "[consent]" => {
-                    labels.consent.push(line);
-                    continue;
-                }
-                _ => {
-                    labels.beginnings.insert(beginning(line));
+                "[start]" => {
                     labels.starts.push(line);
                     continue;
                 }
+                _ => {
+                    labels.consent.push(line);
+                    continue;
+                }
             };
-            labels.beginnings.insert(beginning(line));
             labels.names.entry(line).or_insert(label);
         }
         labels

@@ -5,7 +5,7 @@ use std::{
     collections::{HashMap, hash_map::Entry},
 };
 
-use encoding_rs::{EncoderResult, Encoding, UTF_8};
+use encoding_rs::{Encoding, UTF_8};
 use url::Url;
 
 /// Limit of links of a page; a page with more is a trap for crawlers.
@@ -38,10 +38,13 @@ pub(super) struct RawLink<'a> {
     pub(super) block: usize,
 }
 
+/// The host of a page without a URL. No page has this host (RFC 6761).
+const NOWHERE: &str = "page.invalid";
+
 /// Against what the links of a page are resolved.
 #[derive(Clone, Debug)]
 pub(super) struct Base {
-    url: Option<Url>,
+    url: Url,
     /// The encoding of the page, in which queries are percent-encoded.
     encoding: &'static Encoding,
 }
@@ -49,25 +52,17 @@ pub(super) struct Base {
 impl Base {
     /// The document base URL by the HTML Standard: the first `base` if it is usable, otherwise the page's own URL.
     pub(super) fn new(page: Option<&Url>, base: Option<&str>, encoding: &'static Encoding) -> Self {
-        let page = Self { url: page.cloned(), encoding: encoding.output_encoding() };
+        let nowhere = || Url::parse(&format!("http://{NOWHERE}/")).expect("it is a URL");
+        let url = page.cloned().unwrap_or_else(nowhere);
+        let page = Self { url, encoding: encoding.output_encoding() };
         let usable = |url: &Url| !matches!(url.scheme(), "data" | "javascript");
         match base.and_then(|base| page.join(base)).filter(usable) {
-            Some(url) => Self { url: Some(url), ..page },
+            Some(url) => Self { url, ..page },
             None => page,
         }
     }
 
-    /// The same for a page of which no URL is known.
-    pub(super) fn or_nowhere(&self) -> Self {
-        let nowhere = || Url::parse("http://page.invalid/").expect("it is a URL");
-        Self { url: Some(self.url.clone().unwrap_or_else(nowhere)), ..*self }
-    }
-
-    pub(super) fn is_known(&self) -> bool {
-        self.url.is_some()
-    }
-
-    /// Resolves a link to a URL that can be crawled, without its fragment.
+    /// Resolves a link to a URL that can be crawled, without its fragment. Of a page without a URL, it may be [nowhere](is_nowhere).
     pub(super) fn resolve(&self, href: &str) -> Option<Url> {
         let mut url = self.join(href.split_once('#').map_or(href, |(address, _)| address))?;
         url.set_fragment(None);
@@ -81,7 +76,7 @@ impl Base {
         let encode: &dyn Fn(&str) -> Cow<'_, [u8]> =
             &|query| Cow::Owned(encoded(query, self.encoding));
         let encode = (self.encoding != UTF_8).then_some(encode);
-        let options = Url::options().base_url(self.url.as_ref()).encoding_override(encode);
+        let options = Url::options().base_url(Some(&self.url)).encoding_override(encode);
         let url = options.parse(href).ok()?;
         (url.as_str().len() <= MAX_URL).then_some(url)
     }
@@ -90,21 +85,20 @@ impl Base {
 /// The bytes of a query in this encoding, by the URL Standard ("percent-encode after encoding"): a character that the encoding does not have is
 /// written as an HTML character number.
 fn encoded(query: &str, encoding: &'static Encoding) -> Vec<u8> {
-    let (mut encoder, mut bytes, mut rest) = (encoding.new_encoder(), Vec::new(), query);
-    loop {
-        let room = encoder.max_buffer_length_from_utf8_without_replacement(rest.len());
-        bytes.reserve(room.unwrap_or(MAX_URL));
-        let (result, read) =
-            encoder.encode_from_utf8_to_vec_without_replacement(rest, &mut bytes, true);
-        rest = &rest[read..];
-        match result {
-            EncoderResult::InputEmpty => return bytes,
-            EncoderResult::Unmappable(char) => {
-                bytes.extend_from_slice(format!("%26%23{}%3B", u32::from(char)).as_bytes());
-            }
-            EncoderResult::OutputFull => {}
-        }
-    }
+    let encode = |text: &str| {
+        let (bytes, _, is_lossy) = encoding.encode(text);
+        (!is_lossy).then(|| bytes.into_owned())
+    };
+    let of_char = |char: char| {
+        let number = || format!("%26%23{}%3B", u32::from(char)).into_bytes();
+        encode(char.encode_utf8(&mut [0; 4])).unwrap_or_else(number)
+    };
+    encode(query).unwrap_or_else(|| query.chars().flat_map(of_char).collect())
+}
+
+/// Whether a URL is one of a page without a URL: only how its path ends is known.
+pub(super) fn is_nowhere(url: &Url) -> bool {
+    url.host_str() == Some(NOWHERE)
 }
 
 /// Where a link stands: of several occurrences the last of these counts.
@@ -117,13 +111,13 @@ pub(super) enum LinkPlace {
     Body,
 }
 
-/// Resolves all links, in page order, each URL once. Of each also its place.
+/// Resolves all links, in page order, each URL once, with its place.
 pub(super) fn resolve_all<'a>(
     base: &Base,
     raw: impl Iterator<Item = RawLink<'a>>,
     place: impl Fn(&RawLink<'a>) -> LinkPlace,
-) -> (Vec<Link>, Vec<LinkPlace>) {
-    let (mut links, mut places): (Vec<Link>, Vec<LinkPlace>) = Default::default();
+) -> Vec<(Link, LinkPlace)> {
+    let mut links: Vec<(Link, LinkPlace)> = Vec::new();
     let mut by_url: HashMap<Url, usize> = HashMap::new();
     // Pages repeat links, and a repeated one need not be parsed again.
     let mut by_href: HashMap<&str, Option<usize>> = HashMap::new();
@@ -141,18 +135,17 @@ pub(super) fn resolve_all<'a>(
                 }
                 Some(*by_url.entry(url).or_insert_with_key(|url| {
                     bytes += url.as_str().len();
-                    links.push(Link { url: url.clone(), nofollow: true });
-                    places.push(LinkPlace::Beside);
+                    links.push((Link { url: url.clone(), nofollow: true }, LinkPlace::Beside));
                     links.len() - 1
                 }))
             })),
         };
-        if let Some(index) = index {
-            links[index].nofollow &= nofollow;
-            places[index] = places[index].max(place(&link));
+        if let Some((known, its_place)) = index.map(|index| &mut links[index]) {
+            known.nofollow &= nofollow;
+            *its_place = place(&link).max(*its_place);
         }
     }
-    (links, places)
+    links
 }
 
 /// The target in the `content` of a meta refresh, by the HTML Standard's "shared declarative refresh steps".

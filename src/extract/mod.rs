@@ -60,7 +60,7 @@ use url::Url;
 
 use self::{
     directives::canonical_targets,
-    links::{Base, LinkPlace, RawLink, refresh_target},
+    links::{Base, LinkPlace, RawLink, is_nowhere, refresh_target},
     rules::Selection,
 };
 use crate::page::{Outline, Page, language, language::of_tag};
@@ -164,38 +164,25 @@ impl Extractor {
         for header in &page.x_robots_tag {
             robots.add_header(header, agent);
         }
-        let resolved = |href: &str| base.resolve(href);
+        let resolved = |href: &str| base.resolve(href).filter(|url| !is_nowhere(url));
         let headers = page.link.iter().flat_map(|header| canonical_targets(header));
         let tagged = || reading.lang.and_then(of_tag);
-        let place = |link: &RawLink<'_>| match reading.in_body[link.block] {
-            _ if reading.beside[link.block] => LinkPlace::Beside,
-            true => LinkPlace::Body,
-            false => LinkPlace::Content,
-        };
         let refresh = page.refresh.as_deref().and_then(refresh_target);
         let refresh = refresh.map(|href| RawLink { href, nofollow: false, block: 0 });
-        let raw = || refresh.into_iter().chain(reading.links.iter().copied());
-        let (links, places) = links::resolve_all(&base, raw(), place);
+        let raw = refresh.into_iter().chain(reading.links.iter().copied());
+        let mut links = links::resolve_all(&base, raw, |link| reading.places[link.block]);
         let mut outline = reading.outline;
-        let mut add = |links: &[Link], places: &[LinkPlace]| {
-            for (link, place) in links.iter().zip(places) {
-                // Anchors lead to the page itself.
-                if *place != LinkPlace::Beside && page.url.as_ref() != Some(&link.url) {
-                    outline.link(link.url.as_str(), *place == LinkPlace::Body);
-                }
+        for (link, place) in &links {
+            // Anchors lead to the page itself.
+            if *place != LinkPlace::Beside && page.url.as_ref() != Some(&link.url) {
+                outline.link(link.url.as_str(), *place == LinkPlace::Body);
             }
-        };
-        if base.is_known() {
-            add(&links, &places);
-        } else {
-            // Where the links of a page without a URL lead is known by the ends of their paths.
-            let (links, places) = links::resolve_all(&base.or_nowhere(), raw(), place);
-            add(&links, &places);
         }
+        links.retain(|(link, _)| !is_nowhere(&link.url));
         Extracted {
             needs_scripts: hidden::needs_scripts(&html, &reading.text),
             lang: language(&reading.text).or_else(tagged),
-            links,
+            links: links.into_iter().map(|(link, _)| link).collect(),
             canonical: reading.canonical.into_iter().chain(headers).find_map(resolved),
             title: reading.title,
             heading: reading.heading,

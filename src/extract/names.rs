@@ -56,16 +56,16 @@ impl Marks {
     }
 
     pub(super) fn set(&mut self, mark: Mark, has: bool) {
-        self.0 |= u32::from(has) << mark as u32;
-    }
-
-    fn remove(&mut self, mark: Mark) {
-        self.0 &= !(1 << mark as u32);
+        self.0 = self.0 & !(1 << mark as u32) | u32::from(has) << mark as u32;
     }
 
     /// What one name says.
     fn of_name(name: &str) -> Self {
-        with_lower_case(name, |lower| judge(name, lower)).unwrap_or_default()
+        if name.len() > MAX_NAME {
+            Self::default()
+        } else {
+            judge(name, &name.to_ascii_lowercase())
+        }
     }
 }
 
@@ -119,14 +119,13 @@ fn judge(name: &str, lower: &str) -> Marks {
     if words.len() > 1 && (lower.starts_with("category-") || lower.starts_with("tag-")) {
         return marks;
     }
-    for mark in [Mark::Discussion, Mark::Thread, Mark::Card, Mark::Goods, Mark::Sku, Mark::Price] {
+    for mark in [Mark::Discussion, Mark::Goods, Mark::Sku, Mark::Price, Mark::Reviews] {
         marks.set(mark, any(mark));
     }
-    marks.set(Mark::Reviews, any(Mark::Reviews));
     marks.set(Mark::List, any(Mark::List) && !lower.bytes().any(|byte| byte.is_ascii_digit()));
-    marks.set(Mark::Thread, marks_of(lower).has(Mark::Thread));
+    marks.set(Mark::Thread, any(Mark::Thread) || marks_of(lower).has(Mark::Thread));
     let is_card = words.iter().all(|(_, word)| word.has_any([Mark::User, Mark::OfUser]));
-    marks.set(Mark::Card, is_card && any(Mark::User));
+    marks.set(Mark::Card, any(Mark::Card) || (is_card && any(Mark::User)));
     marks
 }
 
@@ -160,8 +159,8 @@ impl<'a> KnownNames<'a> {
                     marks.0 |= self.0.entry(name).or_insert_with(|| Marks::of_name(name)).0;
                 }),
                 local_name!("itemprop") => words.for_each(|name| {
-                    marks.set(Mark::Body, name == "articleBody");
-                    marks.set(Mark::Post, name == "text");
+                    marks.set(Mark::Body, name == "articleBody" || marks.has(Mark::Body));
+                    marks.set(Mark::Post, name == "text" || marks.has(Mark::Post));
                 }),
                 _ => {}
             }
@@ -177,9 +176,10 @@ impl Marks {
         let is_outermost = matches!(element.name.local, names!("html" "body" "main"));
         let classes = attribute(element, &local_name!("class"));
         if !is_outermost || classes.is_none_or(|classes| classes.contains("single")) {
-            self.remove(Mark::List);
+            self.set(Mark::List, false);
         }
-        self.set(Mark::Sku, is_outermost && self.has(Mark::Goods) && !self.has(Mark::List));
+        let are_goods = is_outermost && self.has(Mark::Goods) && !self.has(Mark::List);
+        self.set(Mark::Sku, are_goods || self.has(Mark::Sku));
         let is_boilerplate = match element.name.local {
             // Documentation uses it for notes, but names them so.
             local_name!("aside") => {
@@ -195,15 +195,14 @@ impl Marks {
                     || is_boilerplate_role(role, in_content)
             }
         };
-        self.remove(Mark::Boilerplate);
         self.set(Mark::Boilerplate, is_boilerplate);
         match element.name.local {
             // What contains the text describes the state of the page.
             names!("html" "body" "main" "article") => {
-                self.remove(Mark::Aside);
-                self.remove(Mark::Comments);
+                self.set(Mark::Aside, false);
+                self.set(Mark::Comments, false);
             }
-            names!("h1" "h2" "h3" "h4" "h5" "h6") => self.remove(Mark::Body),
+            names!("h1" "h2" "h3" "h4" "h5" "h6") => self.set(Mark::Body, false),
             _ => {}
         }
         let name = &element.name.local;
@@ -227,8 +226,9 @@ impl Marks {
 }
 
 /// What a block may be, other than text of the page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Hint {
+    #[default]
     None,
     /// Teasers of other pages: headings that are links, with little text.
     Teaser,
@@ -287,15 +287,6 @@ pub(super) fn shape_of(element: &Element) -> u32 {
             .fold(0, hash)
     };
     names.map(letters).fold(0x811C_9DC5, |all: u32, one| all.rotate_left(5) ^ one).max(1)
-}
-
-/// The result of `judge` for a name in lower case; `None` for a name that is too long.
-fn with_lower_case<T>(name: &str, judge: impl FnOnce(&str) -> T) -> Option<T> {
-    let mut buffer = [0; MAX_NAME];
-    let lower = buffer.get_mut(..name.len())?;
-    lower.copy_from_slice(name.as_bytes());
-    lower.make_ascii_lowercase();
-    Some(judge(str::from_utf8(lower).ok()?))
 }
 
 /// The words of a name from the last to the first, as ranges. A word starts after `-` or `_`, and at a capital between small letters.

@@ -158,7 +158,7 @@ pub(super) fn rules_for<'a>(rules: &'a [Rules], url: Option<&Url>) -> Option<&'a
 }
 
 /// The elements of a page that rules select.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Selection {
     pub(super) keep: HashSet<NodeId>,
     pub(super) drop: HashSet<NodeId>,

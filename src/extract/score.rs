@@ -19,11 +19,10 @@
 //! 4. A page is a listing if it has hardly any prose, or says that it is one, or declares itself no article and has hardly any headings that
 //!    are not links. All text of a listing except boilerplate is kept.
 //! 5. The content is the innermost block with seven tenths of the prose. It grows outwards while its surroundings have the same
-//!    character. Neighbours are kept if they are prose, or facts: short texts in cells or lists
-//!    of terms. One of several posts is not all of the content, nor is a
-//!    product's description: what stands between the product's name and its description belongs to it.
-//! 6. Inside it, blocks with a hint are dropped, and so are buttons and counters. The title of a discussion belongs to its text, and what
-//!    buyers wrote does not belong to a product.
+//!    character. Neighbours are kept if they are prose, or facts: short texts in cells or lists of terms. One of several posts is not all of
+//!    the content, nor is a product's description: what stands between the product's name and its description belongs to it.
+//! 6. Inside it, blocks with a hint are dropped, and so are buttons, counters and dates, and tables of links above and below all sentences.
+//!    The title of a discussion belongs to its text, and what buyers wrote does not belong to a product.
 //!
 //! If almost all of a page would be dropped it is kept whole: more text is better than none (Trafilatura: Barbaresi, ACL 2021). The
 //! thresholds are in `numbers.rs`, far from typical values, so that a changed paragraph does not change the choice. All passes are linear in the number of blocks.
@@ -179,16 +178,14 @@ impl Judged<'_> {
 
     /// The innermost block with all that the software of a forum names so, and with nothing named so around it.
     fn thread(&self) -> usize {
-        let (mut first, mut last) = (None, 0);
-        for block in (1..self.page.blocks.len()).rev() {
-            let is_named = self.page.has(block, Mark::Thread) && self.hints[block] == Hint::None;
-            if is_named && first.is_none_or(|next| next >= self.page.blocks[block].end) {
-                last = last.max(block);
-                first = Some(block);
-            }
-        }
-        let holds_all = |&block: &usize| self.page.inside(block).contains(&last);
-        first.and_then(|first| self.page.around(first).find(holds_all)).unwrap_or(0)
+        let page = &self.page;
+        let is_named =
+            |&block: &usize| page.has(block, Mark::Thread) && self.hints[block] == Hint::None;
+        let named: Vec<usize> = (1..page.blocks.len()).filter(is_named).collect();
+        let Some(&last) = named.last() else { return 0 };
+        let is_innermost = |pair: &&[usize]| pair[1] >= page.blocks[pair[0]].end;
+        let first = named.windows(2).find(is_innermost).map_or(last, |pair| pair[0]);
+        page.around(first).find(|&block| page.inside(block).contains(&last)).unwrap_or(0)
     }
 
     /// Adds the segment that is the page's title: a heading.
@@ -245,6 +242,7 @@ impl Judged<'_> {
             let hint = self.hints[block];
             hint == Hint::None || (hint == Hint::Teaser && core.contains(&block))
         });
+        self.drop_link_tables(content, &mut keeps);
         for (distance, around) in path.windows(2).rev().enumerate() {
             for block in self.children(around[0]).filter(|&block| block != around[1]) {
                 let sum = self.page.sums[block];
@@ -258,6 +256,29 @@ impl Judged<'_> {
             }
         }
         keeps
+    }
+
+    /// Drops tables of links above and below all sentences: in a page that is laid out by tables they lead elsewhere, whatever they are named.
+    fn drop_link_tables(&self, content: usize, keeps: &mut [bool]) {
+        let page = &self.page;
+        let block_of = |index: usize| page.writer.segments[index].block;
+        let is_sentence =
+            |&index: &usize| keeps[block_of(index)] && page.segments[index].prose >= SENTENCE;
+        let sentences: Vec<usize> =
+            (0..page.segments.len()).filter(is_sentence).map(block_of).collect();
+        let (Some(&first), Some(&last)) = (sentences.first(), sentences.last()) else { return };
+        let lines = page.add_up(|_| 1_usize);
+        let cells = page.add_up(|index| usize::from(page.kind(index) == Kind::Cell));
+        let tables = page.outermost(content, |block| {
+            let sum = page.sums[block];
+            (block > last || page.blocks[block].end <= first)
+                && cells[block] >= SEVERAL
+                && cells[block] == lines[block]
+                && is_nearly_all(sum.linked, sum.bytes)
+        });
+        for table in tables {
+            keeps[page.inside(table)].fill(false);
+        }
     }
 
     /// The blocks from the page down to the innermost container with most of the prose.

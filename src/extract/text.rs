@@ -108,17 +108,16 @@ impl Writer {
 
     /// Adds words separated by single spaces, and a gap for the next word.
     fn words(&mut self, words: &str) {
-        if words.is_empty() {
+        let is_new = self.segments.is_empty() || self.gap >= Gap::Tab;
+        self.is_full |= is_new && self.segments.len() == MAX_SEGMENTS;
+        if words.is_empty() || self.is_full {
             return;
         }
-        match self.gap {
-            Gap::None | Gap::Space if self.segments.is_empty() => self.start_segment(),
-            Gap::None => {}
-            Gap::Space => self.out.push(' '),
-            Gap::Tab | Gap::Line => self.start_segment(),
-        }
-        if self.is_full {
-            return;
+        if is_new {
+            let (gap, block, start) = (self.gap, self.block, self.out.len());
+            self.segments.push(Segment { gap, block, start, linked: 0, links: 0 });
+        } else if self.gap == Gap::Space {
+            self.out.push(' ');
         }
         self.out.push_str(words);
         self.gap = Gap::Space;
@@ -128,15 +127,6 @@ impl Writer {
             segment.linked += words.len();
             segment.links = segment.links.saturating_add(std::mem::take(&mut self.new_links));
         }
-    }
-
-    fn start_segment(&mut self) {
-        self.is_full |= self.segments.len() == MAX_SEGMENTS;
-        if self.is_full {
-            return;
-        }
-        let (gap, block, start) = (self.gap, self.block, self.out.len());
-        self.segments.push(Segment { gap, block, start, linked: 0, links: 0 });
     }
 }
 

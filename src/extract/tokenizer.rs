@@ -3,14 +3,17 @@
 //! What ends a token is searched for, so that text and values are slices of the page; only what has references or NULs is written anew.
 //! Comments are skipped, and so are attributes that nobody reads. Parse errors are not reported.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, cell::Cell};
 
 use html5ever::{
     Attribute, LocalName, QualName,
     data::{C1_REPLACEMENTS, NAMED_ENTITIES},
     ns,
     tendril::StrTendril,
-    tokenizer::{Doctype, Tag, TagKind, states::RawKind},
+    tokenizer::{
+        self, BufferQueue, Doctype, Tag, TagKind, TokenSink, TokenSinkResult, TokenizerOpts,
+        states::RawKind,
+    },
 };
 use memchr::{memchr, memchr2, memchr3, memmem};
 
@@ -39,7 +42,8 @@ pub(super) struct Tokenizer<'a> {
     text: &'a str,
     /// How many bytes are read.
     at: usize,
-    state: State,
+    /// How to read what follows.
+    pub(super) state: State,
     /// The name of the last start tag as the page writes it: only its end tag ends raw text.
     name: &'a str,
     /// Which attributes are kept, given the names of a tag and of one of its attributes.
@@ -49,9 +53,11 @@ pub(super) struct Tokenizer<'a> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+pub(super) enum State {
     Data,
+    /// Text up to the end tag of the last start tag.
     Raw(RawKind),
+    /// All of it is text.
     Plaintext,
     /// In a section of characters of foreign content, which ends here.
     Cdata(usize),
@@ -67,15 +73,15 @@ enum Escape {
 
 /// The page with line feeds in place of carriage returns, as [`Tokenizer`] reads it.
 pub(super) fn normalised(text: &str) -> Cow<'_, str> {
-    let Some(mut end) = memchr(b'\r', text.as_bytes()) else { return Cow::Borrowed(text) };
-    let (mut whole, mut rest) = (String::with_capacity(text.len()), text);
-    loop {
+    let (mut whole, mut rest) = (String::new(), text);
+    while let Some(end) = memchr(b'\r', rest.as_bytes()) {
         whole.push_str(&rest[..end]);
         whole.push('\n');
         rest = &rest[end + 1..];
         rest = rest.strip_prefix('\n').unwrap_or(rest);
-        let Some(next) = memchr(b'\r', rest.as_bytes()) else { break };
-        end = next;
+    }
+    if whole.is_empty() {
+        return Cow::Borrowed(text);
     }
     whole.push_str(rest);
     Cow::Owned(whole)
@@ -85,16 +91,6 @@ impl<'a> Tokenizer<'a> {
     /// A tokenizer of a [`normalised`] page that keeps the attributes with these names.
     pub(super) fn new(text: &'a str, keeps: fn(&LocalName, &str) -> bool) -> Self {
         Self { text, at: 0, state: State::Data, name: "", keeps, buffer: String::new() }
-    }
-
-    /// Reads what follows the last tag as raw text, up to its end tag.
-    pub(super) fn read_raw(&mut self, kind: RawKind) {
-        self.state = State::Raw(kind);
-    }
-
-    /// Reads all that follows as text.
-    pub(super) fn read_plaintext(&mut self) {
-        self.state = State::Plaintext;
     }
 
     /// The next token. `is_foreign` says whether the current element is in a namespace other than HTML's.
@@ -234,8 +230,9 @@ impl<'a> Tokenizer<'a> {
                 return None;
             }
             [b'!', ..] if starts_with(&rest[2..], b"doctype") => {
-                self.at += 9;
-                return Some(Token::Doctype(self.doctype()));
+                let start = self.at;
+                self.skip_to_greater();
+                return Some(Token::Doctype(doctype(&self.text[start..self.at])));
             }
             [b'!', ..] if rest[2..].starts_with(b"[CDATA[") && is_foreign() => {
                 self.at += 9;
@@ -354,57 +351,30 @@ impl<'a> Tokenizer<'a> {
         self.at = self.text.len().min(end + 1);
         &self.text[start..end]
     }
+}
 
-    fn doctype(&mut self) -> Doctype {
-        let mut doctype = Doctype::default();
-        doctype.force_quirks = !self.read_doctype(&mut doctype);
-        self.skip_to_greater();
-        doctype
-    }
+/// Reads a doctype. A page has one, so html5ever does it.
+fn doctype(markup: &str) -> Doctype {
+    let input = BufferQueue::default();
+    input.push_back(StrTendril::from_slice(markup));
+    let tokenizer = tokenizer::Tokenizer::new(DoctypeSink::default(), TokenizerOpts::default());
+    let _ = tokenizer.feed(&input);
+    tokenizer.end();
+    tokenizer.sink.0.take().unwrap_or_default()
+}
 
-    /// Reads a doctype up to where nothing of it matters any more. Returns whether it is in order so far.
-    fn read_doctype(&mut self, doctype: &mut Doctype) -> bool {
-        self.skip_space();
-        let name = self.take_until(self.at, |byte| byte == b'>' || is_space(byte));
-        if name.is_empty() {
-            return false;
-        }
-        doctype.name = Some(StrTendril::from_slice(&lower(name)));
-        self.skip_space();
-        if self.peek() == Some(b'>') {
-            return true;
-        }
-        if starts_with(self.rest(), b"public") {
-            self.at += 6;
-            if !self.identifier(&mut doctype.public_id) {
-                return false;
-            }
-            self.skip_space();
-            match self.peek() {
-                Some(b'>') => return true,
-                Some(b'"' | b'\'') => {}
-                _ => return false,
-            }
-        } else if starts_with(self.rest(), b"system") {
-            self.at += 6;
-        } else {
-            return false;
-        }
-        let is_whole = self.identifier(&mut doctype.system_id);
-        self.skip_space();
-        is_whole && self.peek().is_some()
-    }
+/// Keeps a doctype.
+#[derive(Default)]
+struct DoctypeSink(Cell<Option<Doctype>>);
 
-    /// Reads a quoted identifier of a doctype. Returns whether it is whole.
-    fn identifier(&mut self, identifier: &mut Option<StrTendril>) -> bool {
-        self.skip_space();
-        let Some(quote @ (b'"' | b'\'')) = self.peek() else { return false };
-        self.at += 1;
-        let value = self.take_until(self.at, |byte| byte == quote || byte == b'>');
-        *identifier = Some(StrTendril::from_slice(resolve(value, false, false, &mut self.buffer)));
-        let is_whole = self.peek() == Some(quote);
-        self.at += usize::from(is_whole);
-        is_whole
+impl TokenSink for DoctypeSink {
+    type Handle = ();
+
+    fn process_token(&self, token: tokenizer::Token, _: u64) -> TokenSinkResult<()> {
+        if let tokenizer::Token::DoctypeToken(doctype) = token {
+            self.0.set(Some(doctype));
+        }
+        TokenSinkResult::Continue
     }
 }
 
@@ -445,20 +415,19 @@ fn resolve<'t>(
     let next = |text: &str| {
         if resolves { memchr2(b'&', 0, text.as_bytes()) } else { memchr(0, text.as_bytes()) }
     };
-    let Some(mut end) = next(text) else { return text };
     buffer.clear();
     let mut rest = text;
-    loop {
+    while let Some(end) = next(rest) {
         buffer.push_str(&rest[..end]);
-        rest = &rest[end..];
-        rest = if let Some(rest) = rest.strip_prefix('&') {
+        rest = if let Some(rest) = rest[end..].strip_prefix('&') {
             reference(rest, in_attribute, buffer)
         } else {
             buffer.push(REPLACEMENT);
-            &rest[1..]
+            &rest[end + 1..]
         };
-        let Some(found) = next(rest) else { break };
-        end = found;
+    }
+    if rest.len() == text.len() {
+        return text;
     }
     buffer.push_str(rest);
     buffer
@@ -485,8 +454,8 @@ fn numeric(text: &str) -> Option<(char, &str)> {
         None => (10, text),
     };
     let end = digits.find(|char: char| !char.is_digit(radix)).unwrap_or(digits.len());
-    let add = |number: u32, digit: u32| number.saturating_mul(radix).saturating_add(digit);
-    let number = digits[..end].chars().filter_map(|char| char.to_digit(radix)).fold(0, add);
+    // A number that is too large is no character.
+    let number = u32::from_str_radix(&digits[..end], radix).unwrap_or(u32::MAX);
     let replaced =
         || C1_REPLACEMENTS.get(usize::try_from(number.checked_sub(0x80)?).ok()?)?.as_ref();
     let char = match number {

@@ -6,10 +6,10 @@ use scraper::{ElementRef, Html, Node, node::Element};
 
 use super::{
     blocks::{Blocks, Kind, shows_prose},
-    declared::{Declared, is_json, is_page_data},
+    declared::{Declared, is_json},
     directives::{Directives, is_agent},
     hidden,
-    links::{RawLink, refresh_target},
+    links::{LinkPlace, RawLink, refresh_target},
     names::{Hint, KnownNames, Mark, attribute, is_content},
     rules::Selection,
     score,
@@ -27,10 +27,9 @@ pub(super) struct Reading<'a> {
     pub(super) text: String,
     pub(super) outline: Outline,
     pub(super) links: Vec<RawLink<'a>>,
-    /// For each block whether it stands beside the text by its tag, role or name, or that of an element that contains it.
-    pub(super) beside: Vec<bool>,
-    /// For each block whether it has a line of the body text.
-    pub(super) in_body: Vec<bool>,
+    /// Where the links of each block stand: beside the text by the tag, role or name of an element that contains them, in a block with a line
+    /// of the body text, or elsewhere.
+    pub(super) places: Vec<LinkPlace>,
     pub(super) base: Option<&'a str>,
     pub(super) canonical: Vec<&'a str>,
     pub(super) robots: Directives,
@@ -60,26 +59,11 @@ pub(super) fn read<'a>(html: &'a Html, agent: Option<&str>, selection: &Selectio
 fn walk<'a, 'o>(
     html: &'a Html,
     agent: Option<&'o str>,
-    selection: &'o Selection,
+    selection: &Selection,
     revealed: &'o [NodeId],
 ) -> Walk<'a, 'o> {
-    let mut walk = Walk {
-        reading: Reading::default(),
-        declared: Declared::default(),
-        agent,
-        selection,
-        writer: Writer::default(),
-        blocks: Blocks::new(),
-        names: KnownNames::default(),
-        muted: None,
-        revealed,
-        hidden: None,
-        most_hidden: (0, None),
-        in_content: 0,
-        in_pre: 0,
-        in_link: 0,
-        in_kept: 0,
-    };
+    let selection = selection.clone();
+    let mut walk = Walk { agent, selection, revealed, ..Walk::default() };
     let mut skipped = None;
     for edge in html.tree.root().traverse() {
         match (edge, skipped) {
@@ -109,11 +93,12 @@ const HIDDEN_RATIO: usize = 9;
 const LEAST_HIDDEN: usize = 200;
 
 /// A walk in progress.
+#[derive(Default)]
 struct Walk<'a, 'o> {
     reading: Reading<'a>,
     declared: Declared,
     agent: Option<&'o str>,
-    selection: &'o Selection,
+    selection: Selection,
     writer: Writer,
     blocks: Blocks,
     names: KnownNames<'a>,
@@ -140,22 +125,16 @@ impl<'a> Walk<'a, '_> {
         element.filter(|_| is_most && !shows_prose(&self.writer))
     }
 
-    fn hid(&mut self, bytes: usize, element: NodeId) {
-        if bytes > self.most_hidden.0 {
-            self.most_hidden = (bytes, Some(element));
-        }
-    }
-
     fn finish(mut self) -> Reading<'a> {
         let shown = self.writer.segments.len();
         self.reading.is_from_data = self.add_data();
-        let blocks = std::mem::replace(&mut self.blocks, Blocks::new()).finish();
+        let blocks = std::mem::take(&mut self.blocks).finish();
         let parents: Vec<usize> = blocks.iter().map(|block| block.parent).collect();
-        let mut beside: Vec<bool> = Vec::with_capacity(blocks.len());
+        let mut places: Vec<LinkPlace> = Vec::with_capacity(blocks.len());
         for block in &blocks {
-            beside.push(block.hint >= Hint::Aside || beside.get(block.parent) == Some(&true));
+            let inherited = *places.get(block.parent).unwrap_or(&LinkPlace::Content);
+            places.push(if block.hint >= Hint::Aside { LinkPlace::Beside } else { inherited });
         }
-        self.reading.beside = beside;
         let keeps = if self.reading.is_from_data {
             (0..self.writer.segments.len()).map(|segment| segment >= shown).collect()
         } else if self.selection.keep.is_empty() {
@@ -164,12 +143,13 @@ impl<'a> Walk<'a, '_> {
         } else {
             vec![true; self.writer.segments.len()]
         };
-        let mut in_body = vec![false; parents.len()];
-        for (segment, _) in self.writer.segments.iter().zip(&keeps).filter(|(_, is_kept)| **is_kept)
-        {
-            in_body[segment.block] = true;
+        for (segment, &is_kept) in self.writer.segments.iter().zip(&keeps) {
+            let place = &mut places[segment.block];
+            if is_kept && *place == LinkPlace::Content {
+                *place = LinkPlace::Body;
+            }
         }
-        self.reading.in_body = in_body;
+        self.reading.places = places;
         self.reading.text = self.writer.text(|segment| keeps[segment]);
         self.reading.outline = self.outline(&parents, &keeps);
         self.reading.is_cut = self.writer.is_full;
@@ -219,7 +199,8 @@ impl<'a> Walk<'a, '_> {
         let kind = self.kind_of(node);
         if kind == Kind::Skipped {
             if element.name.local == local_name!("textarea") && self.muted.is_none() {
-                self.hid(node.text().map(str::len).sum(), node.id());
+                let bytes = node.text().map(str::len).sum();
+                self.most_hidden = self.most_hidden.max((bytes, Some(node.id())));
             }
             if element.name.local == local_name!("svg") {
                 // Its text is not read, but its links lead elsewhere.
@@ -247,7 +228,8 @@ impl<'a> Walk<'a, '_> {
             if (is_ignored && !is_kept) || self.selection.drop.contains(&node.id()) {
                 self.muted = Some(node.id());
             } else if kind.is_block() {
-                self.writer.block = self.blocks.open(element, kind, marks);
+                self.writer.block =
+                    self.blocks.open(element, kind, marks, self.writer.segments.len());
             }
         }
         if is_link(element) {
@@ -272,7 +254,7 @@ impl<'a> Walk<'a, '_> {
         if self.muted == Some(id) {
             self.muted = None;
             if let Some(bytes) = self.hidden.take() {
-                self.hid(bytes, id);
+                self.most_hidden = self.most_hidden.max((bytes, Some(id)));
             }
         }
         if is_link(element) {
@@ -325,15 +307,10 @@ impl<'a> Walk<'a, '_> {
             names!("a" "area") => self.anchor(element),
             names!("frame" "iframe") => self.link(attribute(element, &local_name!("src")), false),
             local_name!("meta") => self.meta(node, element),
-            local_name!("script")
-                if attribute(element, &local_name!("type")).is_some_and(is_json) =>
-            {
-                node.text().for_each(|json| self.declared.read_json(json));
-            }
-            local_name!("script")
-                if attribute(element, &local_name!("id")).is_some_and(is_page_data) =>
-            {
-                node.text().for_each(|json| self.declared.read_data(json));
+            // Other scripts have no text.
+            local_name!("script") => {
+                let is_linked = attribute(element, &local_name!("type")).is_some_and(is_json);
+                node.text().for_each(|json| self.declared.read(json, is_linked));
             }
             local_name!("base") => {
                 let href = attribute(element, &local_name!("href"));
@@ -342,14 +319,8 @@ impl<'a> Walk<'a, '_> {
             local_name!("link") if has_rel(element, "canonical") && is_in_head(node) => {
                 self.reading.canonical.extend(attribute(element, &local_name!("href")));
             }
-            local_name!("title") if self.reading.title.is_none() => {
-                let title = tidy(&node.text().collect::<String>());
-                self.reading.title = (!title.is_empty()).then_some(title);
-            }
-            local_name!("h1") if self.reading.heading.is_none() => {
-                let heading = tidy(&node.text().collect::<String>());
-                self.reading.heading = (!heading.is_empty()).then_some(heading);
-            }
+            local_name!("title") => set_once(&mut self.reading.title, node.text()),
+            local_name!("h1") => set_once(&mut self.reading.heading, node.text()),
             local_name!("html") => {
                 let lang = attribute(element, &local_name!("lang"));
                 self.reading.lang = self.reading.lang.or(lang);
@@ -371,10 +342,7 @@ impl<'a> Walk<'a, '_> {
         };
         if names.iter().filter_map(|name| attribute(element, name)).any(is_description) {
             self.declared.describe(content);
-            if self.reading.description.is_none() {
-                let description = tidy(content);
-                self.reading.description = (!description.is_empty()).then_some(description);
-            }
+            set_once(&mut self.reading.description, [content]);
         }
         match attribute(element, &local_name!("property")).map(str::trim) {
             Some("og:title") => self.declared.headline(content),
@@ -403,6 +371,14 @@ impl<'a> Walk<'a, '_> {
     fn link(&mut self, href: Option<&'a str>, nofollow: bool) {
         let block = self.writer.block;
         self.reading.links.extend(href.map(|href| RawLink { href, nofollow, block }));
+    }
+}
+
+/// Sets a value that is not set yet to this text, unless it is empty.
+fn set_once<'t>(value: &mut Option<String>, text: impl IntoIterator<Item = &'t str>) {
+    if value.is_none() {
+        let text = tidy(&text.into_iter().collect::<String>());
+        *value = (!text.is_empty()).then_some(text);
     }
 }
 
