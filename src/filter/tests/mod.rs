@@ -250,9 +250,9 @@ fn a_page_has_the_same_passages_whether_its_content_is_kept_or_not() {
     let without_links = passages(&outline, &text);
     assert!((20..200).contains(&without_links.len()), "{}", without_links.len());
     // Links name other pages.
-    let links = outline.block(Outline::PAGE);
+    let others = outline.block(Outline::PAGE);
     for name in ["The next month, with all of its days", "The month before this one"] {
-        outline.line(links, name, name.len(), true);
+        outline.line(others, name, name.len(), true);
     }
     let text = text + "\nThe next month, with all of its days\nThe month before this one";
     assert_eq!(passages(&outline, &text), without_links);
