@@ -712,11 +712,16 @@ fn the_live_page_shows_what_the_metrics_count_and_ends_with_the_service() {
     };
     let metrics = service.get("/metrics").body;
     assert_eq!(shown["counts"]["unchanged"], 1);
-    for verdict in ["unique", "exact", "near", "unchanged"] {
-        let count = shown["counts"][verdict].as_u64().unwrap();
-        let line = format!("pagesieve_documents_judged_total{{verdict=\"{verdict}\"}} {count}\n");
-        assert!(metrics.contains(&line) || count == 0, "{line} {metrics}");
+    let judged = |verdict: &str| {
+        let start = format!("pagesieve_documents_judged_total{{verdict=\"{verdict}\"}} ");
+        let count = metrics.lines().find_map(|line| line.strip_prefix(&start)?.parse::<u64>().ok());
+        count.unwrap_or(0)
+    };
+    for verdict in ["exact", "near", "unchanged"] {
+        assert_eq!(shown["counts"][verdict], judged(verdict), "{verdict} {metrics}");
     }
+    // A version with another text is new.
+    assert_eq!(shown["counts"]["unique"], judged("unique") + judged("changed"), "{metrics}");
     assert_eq!(shown["counts"]["window"], shown["counts"]["unique"]);
     let last = &shown["judged"][0];
     assert_eq!(
