@@ -125,8 +125,8 @@ impl Candidate {
     /// Why a URL is deferred by it.
     pub(super) fn reason(&self) -> String {
         let part = self.part.as_ref().map(ToString::to_string).unwrap_or_default();
-        let where_ = if self.is_dead { " where nothing is" } else { "" };
-        format!("{part} makes no difference{where_}")
+        let place = if self.is_dead { " where nothing is" } else { "" };
+        format!("{part} makes no difference{place}")
     }
 
     /// It is a rule of the configuration. One that was revoked stays so. Returns whether it is a rule since then.
