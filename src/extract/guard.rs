@@ -23,7 +23,7 @@ use super::{
 
 /// Limit of open elements, including formatting elements that wait to be reopened. Browsers have the same limit.
 const MAX_DEPTH: usize = 512;
-/// Limit of documents within the page that are read. Each has the limits of a page, but all nodes together are those of one.
+/// Limit of frames that are read. All documents within a page together have its limits of nodes and of steps.
 const MAX_FRAMES: usize = 16;
 /// Limit of nodes in the tree.
 const MAX_NODES: usize = 200_000;
@@ -40,7 +40,8 @@ const MAX_TEXT: usize = 5 << 20;
 /// Documents that the page holds itself, in `srcdoc` of an `iframe`, become the content of that element. As in a browser that runs scripts, the
 /// content of a `noscript` is text first, so that it ends no element around it: the head, for the image of a visitor counter. Then it is parsed by itself.
 pub(super) fn parse(text: &str, for_selectors: bool) -> (Html, Option<Truncation>) {
-    let (mut html, truncated) = parse_one(text, for_selectors, true);
+    let mut steps = 0;
+    let (mut html, truncated) = parse_one(text, for_selectors, true, &mut steps);
     let is_document = |node: &NodeRef<'_, Node>| {
         node.value().as_element().is_some_and(|element| match element.name.local {
             local_name!("iframe") => element.attr("srcdoc").is_some(),
@@ -61,7 +62,8 @@ pub(super) fn parse(text: &str, for_selectors: bool) -> (Html, Option<Truncation
         let Some(markup) = srcdoc.or(text) else { continue };
         // White space at its start is text.
         let start = if srcdoc.is_some() { "" } else { "<body>" };
-        let inner = parse_one(&format!("{start}{markup}"), for_selectors, false).0.tree;
+        let markup = format!("{start}{markup}");
+        let inner = parse_one(&markup, for_selectors, false, &mut steps).0.tree;
         if html.tree.values().len() + inner.values().len() > MAX_NODES {
             break;
         }
@@ -86,13 +88,19 @@ fn fill(tree: &mut Tree<Node>, id: NodeId, document: Tree<Node>) {
     }
 }
 
-fn parse_one(text: &str, for_selectors: bool, runs_scripts: bool) -> (Html, Option<Truncation>) {
+/// Parses a document, after so many steps, which it counts on.
+fn parse_one(
+    text: &str,
+    for_selectors: bool,
+    runs_scripts: bool,
+    steps: &mut usize,
+) -> (Html, Option<Truncation>) {
     // A second byte order mark is no text either.
     let text = normalised(text.strip_prefix('\u{feff}').unwrap_or(text));
     let mut tokens = Tokenizer::new(&text, if for_selectors { |_, _| true } else { is_read });
     // Half of the tags open an element, and after each there may be text.
     let nodes = memchr_iter(b'<', text.as_bytes()).count() * 3 / 2;
-    let mut guard = Guard::new(nodes, runs_scripts);
+    let mut guard = Guard { steps: *steps, ..Guard::new(nodes, runs_scripts) };
     while guard.stopped.is_none()
         && let Some(token) = tokens.next(|| guard.is_foreign())
     {
@@ -105,6 +113,7 @@ fn parse_one(text: &str, for_selectors: bool, runs_scripts: bool) -> (Html, Opti
             | TokenSinkResult::EncodingIndicator(_) => {}
         }
     }
+    *steps = guard.steps;
     guard.finish()
 }
 
