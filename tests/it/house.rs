@@ -209,6 +209,38 @@ fn the_tests_that_the_architecture_page_names_exist() {
     assert_none(named.filter(|name| !code.contains(&format!("fn {name}("))).map(str::to_owned));
 }
 
+/// The gate compiles each package that they share once.
+#[test]
+fn the_crates_of_their_own_lock_the_same_versions() {
+    let versions = |file: &str| -> BTreeSet<(String, String)> {
+        // The published package has none of these crates.
+        let text = fs::read_to_string(root().join(file)).unwrap_or_default();
+        let value = |line: &str| Some(line.split('"').nth(1)?.to_owned());
+        let packages = text.split("[[package]]\n").filter_map(|package| {
+            let mut lines = package.lines();
+            Some((value(lines.next()?)?, value(lines.next()?)?))
+        });
+        packages.collect()
+    };
+    // What cargo takes for the same, if one of two is asked for.
+    let compatible = |(name, version): &(String, String)| {
+        let (major, rest) = version.split_once('.').unwrap_or_default();
+        let minor = if major == "0" { rest.split('.').next() } else { None };
+        (name.clone(), major.to_owned(), minor.map(str::to_owned))
+    };
+    let own = versions("Cargo.lock");
+    let known: BTreeSet<_> = own.iter().map(compatible).collect();
+    for file in ["benches/peers/Cargo.lock", "fuzz/Cargo.lock", "python/Cargo.lock"] {
+        let others = versions(file);
+        let differs = others.difference(&own).filter(|it| known.contains(&compatible(it)));
+        assert_none(differs.map(|(name, version)| {
+            format!(
+                "{file}: {name} {version}; copy Cargo.lock there, and cargo adds what is missing"
+            )
+        }));
+    }
+}
+
 #[test]
 fn what_breaks_a_rule_is_found() {
     let found =
