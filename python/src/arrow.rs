@@ -1,10 +1,9 @@
 //! Documents as Arrow tables and arrays give them.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, str::Utf8Error};
 
 use arrow_array::{
-    Array, ArrayRef, BinaryViewArray, Float64Array, Int64Array, RecordBatch, StringViewArray,
-    UInt64Array,
+    Array, ArrayRef, BinaryViewArray, Float64Array, Int64Array, RecordBatch, UInt64Array,
     cast::AsArray,
     types::{Float64Type, Int64Type, UInt64Type},
 };
@@ -35,7 +34,8 @@ pub(crate) struct Rows {
 
 #[derive(Debug)]
 enum Column {
-    Text(StringViewArray),
+    /// Strings as they came: nothing has checked that they are UTF-8, as files of others need not be.
+    Text(BinaryViewArray),
     Bytes(BinaryViewArray),
     Integers(Int64Array),
     Unsigned(UInt64Array),
@@ -119,8 +119,13 @@ impl Rows {
         self.next += 1;
         let mut fields = Fields::new(reader.times);
         for (field, column) in &self.columns {
-            let Some(value) = column.value(row) else { continue };
-            if let Err(error) = fields.set(*field, reader.columns.name(*field), value) {
+            let name = reader.columns.name(*field);
+            let value = match column.value(row).transpose() {
+                Ok(Some(value)) => value,
+                Ok(None) => continue,
+                Err(error) => return Some(Err(Problem::Value(format!("`{name}`: {error}")))),
+            };
+            if let Err(error) = fields.set(*field, name, value) {
                 return Some(Err(error.into()));
             }
         }
@@ -141,7 +146,7 @@ impl Column {
         Ok(Some(match (field, kind) {
             (_, DataType::Null) => return Ok(None),
             (_, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View) => {
-                Self::Text(to(&DataType::Utf8View)?.as_string_view().clone())
+                Self::Text(to(&DataType::Utf8View)?.as_string_view().clone().to_binary_view())
             }
             (Field::Html, DataType::Binary | DataType::LargeBinary | DataType::BinaryView) => {
                 Self::Bytes(to(&DataType::BinaryView)?.as_binary_view().clone())
@@ -177,15 +182,20 @@ impl Column {
         }))
     }
 
-    fn value(&self, row: usize) -> Option<Value<'_>> {
-        match self {
-            Self::Text(it) => it.is_valid(row).then(|| Value::Text(Cow::Borrowed(it.value(row)))),
-            Self::Bytes(it) => it.is_valid(row).then(|| Value::Bytes(Cow::Borrowed(it.value(row)))),
-            Self::Integers(it) => it.is_valid(row).then(|| Value::Integer(it.value(row).into())),
-            Self::Unsigned(it) => it.is_valid(row).then(|| Value::Integer(it.value(row).into())),
-            Self::Floats(it) => it.is_valid(row).then(|| Value::Float(it.value(row))),
-            Self::Times(it) => it.is_valid(row).then(|| Value::Time(Timestamp(it.value(row)))),
-        }
+    /// The value of a row, if it has one; an error if it is no string though the column is one of strings.
+    fn value(&self, row: usize) -> Option<Result<Value<'_>, Utf8Error>> {
+        Some(Ok(match self {
+            Self::Text(it) if it.is_valid(row) => match str::from_utf8(it.value(row)) {
+                Ok(text) => Value::Text(Cow::Borrowed(text)),
+                Err(error) => return Some(Err(error)),
+            },
+            Self::Bytes(it) if it.is_valid(row) => Value::Bytes(Cow::Borrowed(it.value(row))),
+            Self::Integers(it) if it.is_valid(row) => Value::Integer(it.value(row).into()),
+            Self::Unsigned(it) if it.is_valid(row) => Value::Integer(it.value(row).into()),
+            Self::Floats(it) if it.is_valid(row) => Value::Float(it.value(row)),
+            Self::Times(it) if it.is_valid(row) => Value::Time(Timestamp(it.value(row))),
+            _ => return None,
+        }))
     }
 }
 

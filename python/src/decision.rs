@@ -10,7 +10,11 @@ use pagesieve::{
     filter::{Facts, Kind, Match, Previous, Step},
     page::Lang,
 };
-use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
+use pyo3::{
+    exceptions::PyValueError,
+    prelude::*,
+    types::{PyDict, PyIterator},
+};
 use serde::{Deserialize, Serialize};
 
 use crate::input::given;
@@ -185,6 +189,14 @@ impl Decision {
 
     fn __getitem__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         self.to_dict(py)?.as_any().get_item(name)
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        self.keys(py)?.try_iter()
+    }
+
+    fn __contains__(&self, py: Python<'_>, name: &Bound<'_, PyAny>) -> PyResult<bool> {
+        self.to_dict(py)?.contains(name)
     }
 
     fn __hash__(&self) -> u64 {

@@ -114,6 +114,26 @@ def test_a_wrong_document_is_an_error_that_says_what_is_wrong(document, error, m
         list(Filter().judge_many([document]))
 
 
+def test_arrow_strings_that_are_no_utf_8_are_errors_of_their_rows():
+    """PyArrow checks none of the strings that it reads from a file."""
+    pa = pytest.importorskip("pyarrow")
+    rows = [b"The tide is high.", b"\xff\xfe broken", b"the TIDE is high"]
+    kinds = {pa.binary(): pa.string(), pa.large_binary(): pa.large_string(), pa.binary_view(): pa.string_view()}
+    columns = [pa.array(rows, of_bytes).view(of_text) for of_bytes, of_text in kinds.items()]
+    strings = columns[0]
+    for column in [*columns, strings.dictionary_encode()]:
+        table = pa.table({"id": ["a", "b", "c"], "text": column})
+        found = list(Filter().judge_many(table, on_error="report"))
+        assert [getattr(one, "verdict", type(one)) for one in found] == ["unique", ValueError, "exact"], column.type
+        with pytest.raises(ValueError, match="document 1: `text`: invalid utf-8 sequence"):
+            list(Filter().judge_many(column))
+    for name in ("id", "url", "html", "content_type", "time"):
+        content = {} if name == "html" else {"text": ["a"]}
+        table = pa.table({**content, name: strings[1:2]})
+        with pytest.raises(ValueError, match=f"document 0: `{name}`: invalid utf-8 sequence"):
+            list(Filter().judge_many(table))
+
+
 def test_one_document_is_not_many():
     for one in ("text", b"text", {"id": "a", "text": "text"}):
         with pytest.raises(TypeError, match="use judge"):

@@ -73,6 +73,7 @@ def test_decisions_are_values():
         for other in (copy.copy(decision), copy.deepcopy(decision), pickle.loads(pickle.dumps(decision))):
             assert other == decision and isinstance(other, Decision) and hash(other) == hash(decision)
         assert dict(decision) == decision.to_dict()
+        assert list(decision) == list(decision.to_dict()) and "verdict" in decision and 1 not in decision
     assert first[1]["match"]["id"] == "a"
 
 

@@ -21,7 +21,7 @@ const DROPPED: u64 = 48;
 /// What has begun at a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Alarm {
-    /// This many of its last pages are duplicates, and fewer than half of those before were.
+    /// This many of its last pages repeat others of it, and fewer than half of those before did.
     Dropped(u64),
     /// This many of its pages are near duplicates of one.
     Absorbed(DocId, u64),
@@ -36,9 +36,10 @@ pub(super) struct Alarms(LruCache<HostId, Watched>);
 #[derive(Debug, Default)]
 struct Watched {
     pages: u64,
+    /// Those that repeat one of the same host, and of another.
     duplicates: u64,
     of_other_hosts: u64,
-    /// For each of the last pages a bit: whether it is a duplicate.
+    /// For each of the last pages a bit: whether it repeats one of the same host.
     last: u64,
     /// The page that most of its near duplicates repeat, by majority vote (R. S. Boyer and J S. Moore, "MJRTY", 1991), and its votes: at most as many
     /// pages repeat it.
@@ -66,9 +67,11 @@ impl Alarms {
 
 impl Watched {
     fn add(&mut self, found: Option<(&Match, bool)>) {
+        // An error page, a session and a login repeat pages of their host: other copies are of a mirror.
+        let is_own = found.is_some_and(|(_, is_other)| !is_other);
         self.pages += 1;
-        self.duplicates += u64::from(found.is_some());
-        self.last = self.last << 1 | u64::from(found.is_some());
+        self.duplicates += u64::from(is_own);
+        self.last = self.last << 1 | u64::from(is_own);
         let Some((found, is_other)) = found else { return };
         self.of_other_hosts += u64::from(is_other);
         if found.kind == Kind::Near {
@@ -134,6 +137,8 @@ mod tests {
         assert_eq!(alarms(pages(31, 300)), [], "most of the first 64 were duplicates, too");
         let half = (0..100_000).map(|page| (page % 2 == 0).then_some((page, false)));
         assert_eq!(alarms(half), [], "it was always so");
+        let mirrored = (0..300).map(|page| (page >= 200).then_some((page, true)));
+        assert_eq!(alarms(mirrored), [], "fewer than half of its pages are those of another host");
     }
 
     #[test]
