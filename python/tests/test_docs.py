@@ -23,6 +23,10 @@ def test_the_package_is_described_rightly():
     assert doctest.testmod(pagesieve, optionflags=FLAGS) == (0, 4)
 
 
+def test_the_module_lists_what_it_has():
+    assert set(pagesieve.__all__) <= set(dir(pagesieve)) and "Client" in dir(pagesieve)
+
+
 def test_the_stubs_are_those_of_the_module(tmp_path):
     pytest.importorskip("mypy")
     line = [sys.executable, "-m", "mypy.stubtest", "pagesieve", "--ignore-missing-stub"]
