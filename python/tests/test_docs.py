@@ -57,6 +57,13 @@ with seen.batch() as filter:
     filter.judge("x")
 found = pagesieve.clusters(["a", "b"], keep=max, mode="strict")
 rows: list[int] = [cluster.kept for cluster in found]
+with pagesieve.Client("127.0.0.1:8040") as client:
+    for answer in client.judge_many([("a", "text")], on_error="skip"):
+        print(answer["verdict"])
+    for reported in client.judge_many([("a", "text")], on_error="report"):
+        if isinstance(reported, Exception):
+            raise reported
+        print(reported["verdict"])
 """
 
 

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, overload
 from urllib.parse import quote
 
 import httpx
@@ -363,6 +363,14 @@ class Client:
         """How a document would be judged. Nothing is remembered."""
         return self.judge(text, id=id, html=html, url=url, time=time, dry=True)
 
+    @overload
+    def judge_many(
+        self, documents: Iterable[Document], *, dry: bool = False, chunk: int = 256, on_error: Literal["raise", "skip"] = "raise"
+    ) -> Iterator[dict[str, Any]]: ...
+    @overload
+    def judge_many(
+        self, documents: Iterable[Document], *, dry: bool = False, chunk: int = 256, on_error: Literal["report"]
+    ) -> Iterator[dict[str, Any] | Exception]: ...
     def judge_many(
         self, documents: Iterable[Document], *, dry: bool = False, chunk: int = 256, on_error: OnError = "raise"
     ) -> Iterator[Any]:
@@ -455,6 +463,14 @@ class AsyncClient:
         """How a document would be judged. Nothing is remembered."""
         return await self.judge(text, id=id, html=html, url=url, time=time, dry=True)
 
+    @overload
+    def judge_many(
+        self, documents: Iterable[Document] | AsyncIterable[Document], *, dry: bool = False, chunk: int = 256, on_error: Literal["raise", "skip"] = "raise"
+    ) -> AsyncIterator[dict[str, Any]]: ...
+    @overload
+    def judge_many(
+        self, documents: Iterable[Document] | AsyncIterable[Document], *, dry: bool = False, chunk: int = 256, on_error: Literal["report"]
+    ) -> AsyncIterator[dict[str, Any] | Exception]: ...
     def judge_many(
         self, documents: Iterable[Document] | AsyncIterable[Document], *, dry: bool = False, chunk: int = 256, on_error: OnError = "raise"
     ) -> AsyncIterator[Any]:
