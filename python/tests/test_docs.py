@@ -23,6 +23,10 @@ def test_the_package_is_described_rightly():
     assert doctest.testmod(pagesieve, optionflags=FLAGS) == (0, 4)
 
 
+def test_the_module_lists_what_it_has():
+    assert set(pagesieve.__all__) <= set(dir(pagesieve)) and "Client" in dir(pagesieve)
+
+
 def test_the_stubs_are_those_of_the_module(tmp_path):
     pytest.importorskip("mypy")
     line = [sys.executable, "-m", "mypy.stubtest", "pagesieve", "--ignore-missing-stub"]
@@ -53,6 +57,13 @@ with seen.batch() as filter:
     filter.judge("x")
 found = pagesieve.clusters(["a", "b"], keep=max, mode="strict")
 rows: list[int] = [cluster.kept for cluster in found]
+with pagesieve.Client("127.0.0.1:8040") as client:
+    for answer in client.judge_many([("a", "text")], on_error="skip"):
+        print(answer["verdict"])
+    for reported in client.judge_many([("a", "text")], on_error="report"):
+        if isinstance(reported, Exception):
+            raise reported
+        print(reported["verdict"])
 """
 
 

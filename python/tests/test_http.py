@@ -274,3 +274,93 @@ def test_the_client_takes_what_the_filter_takes(service):
 
     checked, decisions = asyncio.run(asynchronously())
     assert checked["verdict"] == "unique" and [it["id"] for it in decisions] == ["0", "1", "2", "3", "4"]
+
+
+BAD = [
+    ({"id": "bad", "text": None}, ServiceError, "`text` and `html` are both missing"),
+    (("bad", None), ServiceError, "`text` and `html` are both missing"),
+    (5, TypeError, "expected a str, a pair"),
+    ({"id": "bad", "text": b"bytes"}, TypeError, "bytes"),
+    ({"id": "bad", "text": "\ud800"}, ValueError, "surrogates"),
+    ({"id": "", "text": "x"}, ValueError, "an empty id"),
+    ({"id": "bad", "text": "x" * 70_000}, ServiceError, "the body is longer than"),
+]
+
+
+def test_a_bad_document_stops_no_others(service):
+    url = service("--max-body", "64 KiB").url
+    with Client(url) as client:
+        for number, (bad, kind, said) in enumerate(BAD):
+            documents = [(f"{number}-{place}", f"text {number} {place}") for place in range(20)]
+            documents[7] = bad
+            names = [f"{number}-{place}" for place in range(20) if place != 7]
+            reported = list(client.judge_many(iter(documents), dry=True, chunk=9, on_error="report"))
+            assert len(reported) == 20 and type(reported[7]) is kind, reported[7]
+            assert str(reported[7]).startswith("document 7: ") and said in str(reported[7])
+            assert [it["id"] for it in reported[:7] + reported[8:]] == names
+            assert [it["id"] for it in client.judge_many(documents, dry=True, chunk=9, on_error="skip")] == names
+            # What came before is kept, and it goes on after the exception.
+            judged = client.judge_many(iter(documents), chunk=9)
+            assert [next(judged)["id"] for _ in range(7)] == names[:7]
+            with pytest.raises(kind, match="document 7: ") as error:
+                next(judged)
+            assert kind is not ServiceError or error.value.document == 7
+            assert client.stats()["judged"] == 19 * number + 7
+            assert [it["id"] for it in judged] == names[7:]
+
+    def source():
+        yield "a", "text"
+        raise KeyError("mine")
+
+    async def asynchronously():
+        async def given():
+            for document in [("b", "text"), {"id": "c"}, ("d", "text")]:
+                yield document
+            raise KeyError("mine")
+
+        async with AsyncClient(url) as client:
+            found = []
+            judged = client.judge_many(given(), on_error="report")
+            with pytest.raises(KeyError):
+                async for it in judged:
+                    found.append(it)
+            skipped = [it["id"] async for it in client.judge_many([("b", "text"), 5, ("d", "text")], on_error="skip")]
+            return found, skipped
+
+    with Client(url) as client:
+        judged = client.judge_many(source(), on_error="skip")
+        assert next(judged)["id"] == "a"
+        with pytest.raises(KeyError):
+            next(judged)
+        with pytest.raises(ValueError, match='`on_error`: "x" is unknown; write "raise", "skip" or "report"'):
+            client.judge_many([], on_error="x")
+    found, skipped = asyncio.run(asynchronously())
+    assert found[0]["id"] == "b" and found[1].document == 1 and found[2]["id"] == "d" and skipped == ["b", "d"]
+
+
+def test_requests_are_as_large_as_the_service_takes(service):
+    url = service("--max-batch", "10", "--max-body", "8 KiB").url
+    with Client(url) as client:
+        texts = [(number, f"text {number}") for number in range(100)]
+        assert [it["id"] for it in client.judge_many(texts)] == [str(number) for number in range(100)]
+        # Few of these fit into a body.
+        texts = [(number, f"{number} " * 1000) for number in range(20)]
+        assert len(list(client.judge_many(texts, dry=True))) == 20
+
+
+def test_a_client_takes_an_address_without_a_scheme(service):
+    url = service().url.removeprefix("http://")
+    with Client(url) as client:
+        assert client.stats()["judged"] == 0
+    assert all(name in Client.__doc__ and name in AsyncClient.__doc__ for name in ("url", "token", "timeout", "options"))
+
+
+def test_what_can_be_judged_can_be_found(service):
+    with Client(service().url) as client:
+        for id in (".", "..", "...", "a/../b", "%2E", " "):
+            client.judge(f"text {id}", id=id)
+            assert client.get(id)["id"] == id
+            assert client.remove(id) and client.get(id) is None
+        for ask in (client.get, client.remove, lambda id: client.judge("text", id=id)):
+            with pytest.raises(ValueError, match="an empty id cannot be asked for"):
+                ask("")

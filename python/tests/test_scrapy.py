@@ -1,6 +1,7 @@
 """Real crawls by Scrapy, of pages that are served on loopback."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -78,8 +79,29 @@ def test_the_settings_choose_what_is_dropped(serve, site, tmp_path):
     (tmp_path / "strict").mkdir()
     _, log = crawl(server.url + "index.html", tmp_path / "strict", PAGESIEVE_OPTIONS='{"mode": "strict"}')
     assert stat(log, "judged") == 14
-    wrong = subprocess.run(command(server.url, tmp_path, PAGESIEVE_ITEMS="drop"), capture_output=True, text=True, cwd=tmp_path)
-    assert "PAGESIEVE_ITEMS is 'drop': write 'skip' or 'keep'" in wrong.stderr
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ({"PAGESIEVE_ITEMS": "drop"}, "PAGESIEVE_ITEMS is 'drop': write 'skip' or 'keep'"),
+        ({"PAGESIEVE_OPTIONS": "strict"}, "PAGESIEVE_OPTIONS is 'strict': write a dict, or one as JSON"),
+        ({"PAGESIEVE_OPTIONS": '{"radius": 12}'}, "radius 12 is too large: write 0 to 11"),
+        ({"PAGESIEVE_STATE": "none/seen.db"}, "none/seen.db: No such file or directory"),
+    ],
+)
+def test_a_wrong_setting_is_named_and_nothing_is_requested(serve, site, tmp_path, setting, said):
+    server = serve(site)
+    wrong = subprocess.run(command(server.url, tmp_path, **setting), capture_output=True, text=True, cwd=tmp_path)
+    [line] = [line for line in wrong.stderr.splitlines() if "[pagesieve.scrapy] ERROR" in line]
+    assert f"the crawl does not begin: " in line and said in line, wrong.stderr
+    assert server.requested == [] and not (tmp_path / "none").exists()
+    if "PAGESIEVE_STATE" in setting:
+        from pagesieve import Filter, StateError
+
+        with pytest.raises(StateError) as error:
+            Filter("none/seen.db")
+        assert str(error.value) in line
 
 
 def test_it_can_be_switched_off(serve, site, tmp_path):
@@ -228,3 +250,126 @@ def test_a_page_whose_callback_failed_comes_again(serve, site, tmp_path, broken)
     assert stat(log, "unchanged") == 10
     found, log = crawl(url, tmp_path, **settings)
     assert len(found) == 11 and stat(log, "unchanged") == 11
+
+
+@pytest.mark.parametrize("exception", ["KeyError", "DropItem"])
+def test_a_page_whose_item_failed_comes_again(serve, site, tmp_path, exception):
+    server = serve(site)
+    url = server.url + "index.html"
+    pipeline = f"""
+from scrapy.exceptions import DropItem
+
+class Pipeline:
+    async def process_item(self, item):
+        if "cedar" in item["url"]:
+            raise {exception}("mine")
+        return item
+"""
+    (tmp_path / "pipeline.py").write_text(pipeline)
+    # It replaces the setting of the spider.
+    settings = {"PAGESIEVE_STATE": "seen.db", "ITEM_PIPELINES": '{"pipeline.Pipeline": 1}'}
+    line = command(url, tmp_path, **settings)
+    done = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path(tmp_path)})
+    assert "mine" in done.stderr and len(kept(tmp_path)) == 10, done.stderr
+    first = kept(tmp_path)
+    found, log = crawl(url, tmp_path, PAGESIEVE_STATE="seen.db")
+    again = [server.url + "cedar.html"] if exception == "KeyError" else []
+    assert found == first + again and stat(log, "unchanged") == 11 - len(again)
+
+
+def path(folder):
+    return os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
+
+
+def test_a_page_that_is_not_found_is_not_judged(serve, site, tmp_path):
+    server = serve(site)
+    (site / "start.html").write_text('<title>x</title><p>Three words here.<a href="dead-1.html">1</a><a href="dead-2.html">2</a>')
+    url, settings = server.url + "start.html", {"PAGESIEVE_STATE": "seen.db", "HTTPERROR_ALLOW_ALL": "True"}
+    line = changed(tmp_path, command(url, tmp_path, **settings), {'response.meta["pagesieve"]': '{"lang": None}'})
+    for crawls in (1, 2):
+        done = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path)
+        assert stat(done.stderr, "judged") == 1, done.stderr
+        assert sum("dead" in it for it in kept(tmp_path)) == 2 * crawls
+
+
+def test_debugging_consumes_no_page(serve, site, tmp_path):
+    server = serve(site)
+    url = server.url + "apple.html"
+    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = mine.settings\n")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/__init__.py").write_text("")
+    (tmp_path / "mine/settings.py").write_text(
+        'SPIDER_MODULES = ["mine.spider"]\nADDONS = {"pagesieve.scrapy.Addon": 600}\nPAGESIEVE_STATE = "seen.db"\nTELNETCONSOLE_ENABLED = False\n'
+    )
+    spider = f"""
+import scrapy
+
+class Mine(scrapy.Spider):
+    name = "mine"
+    start_urls = [{url!r}]
+
+    def parse(self, response):
+        \"\"\"
+        @url {url}
+        @returns items 1 1
+        \"\"\"
+        yield {{"url": response.url, "verdict": response.meta["pagesieve"]["verdict"]}}
+"""
+    (tmp_path / "mine/spider.py").write_text(spider)
+
+    def scrapy(*line):
+        done = subprocess.run([sys.executable, "-m", "scrapy", *line], capture_output=True, text=True, cwd=tmp_path, timeout=120)
+        assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
+        return done.stdout
+
+    assert "unique" in scrapy("shell", url, "-c", 'response.meta["pagesieve"]["verdict"]')
+    assert "'unique'" in scrapy("parse", "--spider", "mine", "--nocolour", url)
+    scrapy("check", "mine")
+    scrapy("fetch", "--spider", "mine", url)
+    scrapy("crawl", "mine", "-o", "pages.jsonl")
+    assert kept(tmp_path) == [url]
+    assert "unchanged" in scrapy("shell", url, "-c", 'response.meta["pagesieve"]["verdict"]')
+
+
+TWO = """
+import sys
+from scrapy import Spider
+from scrapy.crawler import AsyncCrawlerProcess
+
+class One(Spider):
+    name = "one"
+    custom_settings = {"PAGESIEVE_OPTIONS": %s}
+    start_urls = sys.argv[1:2]
+    def parse(self, response):
+        yield {"url": response.url}
+
+class Two(One):
+    name = "two"
+    custom_settings = {}
+    start_urls = sys.argv[2:3]
+
+process = AsyncCrawlerProcess({
+    "ADDONS": {"pagesieve.scrapy.Addon": 600}, "PAGESIEVE_STATE": "seen.db", "TELNETCONSOLE_ENABLED": False,
+    "FEEDS": {"%%(name)s.jsonl": {"format": "jsonlines", "overwrite": False}},
+})
+process.crawl(One)
+process.crawl(Two)
+process.start()
+
+# The last one has closed it.
+import pagesieve
+with pagesieve.Filter("seen.db") as seen:
+    print(len(seen))
+"""
+
+
+def test_spiders_of_a_process_share_a_file(serve, site, tmp_path):
+    server = serve(site)
+    (tmp_path / "two.py").write_text(TWO % "{}")
+    line = [sys.executable, "two.py", server.url + "apple.html", server.url + "basalt.html"]
+    done = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path, timeout=120)
+    assert "ERROR" not in done.stderr and done.stdout.split() == ["2"], done.stderr
+    assert (tmp_path / "one.jsonl").exists() and (tmp_path / "two.jsonl").exists()
+    (tmp_path / "two.py").write_text(TWO % '{"mode": "strict"}')
+    done = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path, timeout=120)
+    assert "PAGESIEVE_OPTIONS differ between spiders that share seen.db" in done.stderr, done.stderr

@@ -46,3 +46,7 @@ def __getattr__(name: str) -> Any:
             raise ImportError(message) from error
         return getattr(client, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -4,15 +4,17 @@ One line in the settings enables it::
 
     ADDONS = {"pagesieve.scrapy.Addon": 600}
 
-Each HTML response is judged before its callback is called, which finds the decision in ``response.meta["pagesieve"]``. README.md
+Each HTML response with a status of 2xx is judged before its callback is called, which finds the decision in ``response.meta["pagesieve"]``. README.md
 describes the settings.
 """
 
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from os import makedirs
-from os.path import dirname, join
+from os.path import join, realpath
+from threading import Lock
 from time import perf_counter
 from typing import Any
 
@@ -27,6 +29,48 @@ from scrapy.utils.defer import deferred_from_coro
 from pagesieve import Filter, StateError
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass
+class Shared:
+    """The filter of a file, which the spiders of a process share that name it: a file has one writer."""
+
+    filter: Filter
+    options: dict[str, Any]
+    spiders: int = 0
+
+
+#: Those that are open, by file.
+opened: dict[str, Shared] = {}
+opening = Lock()
+
+
+def open_filter(path: str | None, options: dict[str, Any]) -> tuple[Filter, str | None]:
+    """A filter, and under which name it is shared."""
+    if not path or path == ":memory:" or "://" in path:
+        return Filter(path or None, **options), None
+    name = realpath(path)
+    with opening:
+        shared = opened.get(name)
+        if shared is None:
+            shared = opened[name] = Shared(Filter(path, **options), options)
+        elif shared.options != options:
+            raise ValueError(f"PAGESIEVE_OPTIONS differ between spiders that share {path}: {options} and {shared.options}; write the same for all")
+        shared.spiders += 1
+        return shared.filter, name
+
+
+def close_filter(filter: Filter, name: str | None) -> None:
+    """Closes a filter, if no other spider uses it."""
+    if name is None:
+        filter.close()
+        return
+    with opening:
+        shared = opened[name]
+        shared.spiders -= 1
+        if shared.spiders == 0:
+            del opened[name]
+            filter.close()
 
 
 class Addon:
@@ -44,22 +88,23 @@ class Middleware(BaseSpiderMiddleware):
         settings = crawler.settings
         if not settings.getbool("PAGESIEVE_ENABLED", True):
             raise NotConfigured
-        self.drops_items = choice(settings, "PAGESIEVE_ITEMS", "skip", "keep") == "skip"
-        self.drops_links = choice(settings, "PAGESIEVE_LINKS", "skip", "follow") == "skip"
-        self.drops_unchanged = choice(settings, "PAGESIEVE_UNCHANGED", "skip", "keep") == "skip"
-        path = settings.get("PAGESIEVE_STATE")
-        if not path and (jobdir := settings.get("JOBDIR")):
-            path = join(jobdir, "pagesieve.sqlite")
-        if path:
-            makedirs(dirname(path) or ".", exist_ok=True)
-        options = {"seed": "secret", **settings.getdict("PAGESIEVE_OPTIONS")}
-        # If the filter cannot be opened, the crawl does not begin.
-        self.filter = Filter(path or None, **options)
+        self.asks = not is_crawl(crawler)
         self.failed = False
+        # If the filter cannot be opened, the crawl does not begin.
+        try:
+            self.drops_items = choice(settings, "PAGESIEVE_ITEMS", "skip", "keep") == "skip"
+            self.drops_links = choice(settings, "PAGESIEVE_LINKS", "skip", "follow") == "skip"
+            self.drops_unchanged = choice(settings, "PAGESIEVE_UNCHANGED", "skip", "keep") == "skip"
+            self.filter, self.name = open_filter(path_of(settings), options_of(settings))
+        except Exception as error:
+            # Scrapy shows the traceback, whose last line it is otherwise.
+            logger.error("the crawl does not begin: %s", error)
+            raise
         crawler.signals.connect(self.close, signals.spider_closed)
+        crawler.signals.connect(self.forget, signals.item_error)
 
     def close(self) -> None:
-        self.filter.close()
+        close_filter(self.filter, self.name)
 
     def process_spider_input(self, response: Response, spider: Any = None) -> None:
         request = response.request
@@ -67,12 +112,14 @@ class Middleware(BaseSpiderMiddleware):
             return
         request.meta.pop("pagesieve", None)
         wanted = request.meta.get("pagesieve_enabled", True)
-        if not wanted or self.failed or not isinstance(response, HtmlResponse):
+        is_page = isinstance(response, HtmlResponse) and 200 <= response.status < 300
+        if not wanted or self.failed or not is_page:
             return
         began = perf_counter()
         content_type = response.headers.get("Content-Type") or b""
         try:
-            decision = self.filter.judge(
+            judge = self.filter.check if self.asks else self.filter.judge
+            decision = judge(
                 html=response.body,
                 url=response.url,
                 content_type=content_type.decode("latin-1"),
@@ -84,8 +131,12 @@ class Middleware(BaseSpiderMiddleware):
         self.count(decision.verdict, len(response.body), (perf_counter() - began) * 1000)
 
     def process_spider_exception(self, response: Response, exception: Exception, spider: Any = None) -> None:
-        """A page whose callback has failed is not remembered: the next crawl gets its items."""
-        if self.failed or verdict_of(response) not in ("unique", "changed"):
+        """Called if the callback fails."""
+        self.forget(response)
+
+    def forget(self, response: Response | None) -> None:
+        """A page whose callback or item has failed is not remembered: the next crawl gets its items."""
+        if self.failed or self.asks or response is None or verdict_of(response) not in ("unique", "changed"):
             return
         try:
             self.filter.remove(response.url)
@@ -121,6 +172,31 @@ class Middleware(BaseSpiderMiddleware):
             self.crawler.stats.inc_value("pagesieve/items_dropped")
             return None
         return item
+
+
+def is_crawl(crawler: Crawler) -> bool:
+    """Whether a spider crawls: not in `scrapy shell`, which starts no crawl, nor if a command such as `scrapy parse` gives the requests."""
+    start = getattr(crawler.spidercls.start, "__module__", None) or ""
+    return crawler.crawling and not start.startswith("scrapy.commands.")
+
+
+def path_of(settings: BaseSettings) -> str | None:
+    if path := settings.get("PAGESIEVE_STATE"):
+        return str(path)
+    if jobdir := settings.get("JOBDIR"):
+        # Scrapy creates it too, but later.
+        makedirs(jobdir, exist_ok=True)
+        return join(jobdir, "pagesieve.sqlite")
+    return None
+
+
+def options_of(settings: BaseSettings) -> dict[str, Any]:
+    try:
+        given = settings.getdict("PAGESIEVE_OPTIONS")
+    except (TypeError, ValueError) as error:
+        message = f"PAGESIEVE_OPTIONS is {settings.get('PAGESIEVE_OPTIONS')!r}: write a dict, or one as JSON, such as {{\"mode\": \"strict\"}}"
+        raise ValueError(message) from error
+    return {"seed": "secret", **given}
 
 
 def choice(settings: BaseSettings, name: str, default: str, other: str) -> str:
