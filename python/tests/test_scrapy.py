@@ -94,7 +94,7 @@ def test_a_wrong_setting_is_named_and_nothing_is_requested(serve, site, tmp_path
     server = serve(site)
     wrong = subprocess.run(command(server.url, tmp_path, **setting), capture_output=True, text=True, cwd=tmp_path)
     [line] = [line for line in wrong.stderr.splitlines() if "[pagesieve.scrapy] ERROR" in line]
-    assert f"the crawl does not begin: " in line and said in line, wrong.stderr
+    assert "the crawl does not begin: " in line and said in line, wrong.stderr
     assert server.requested == [] and not (tmp_path / "none").exists()
     if "PAGESIEVE_STATE" in setting:
         from pagesieve import Filter, StateError

@@ -25,7 +25,6 @@ __all__ = ["AsyncClient", "Client", "ServiceError"]
 Id = str | int
 Document = str | Sequence[Any] | Mapping[str, Any]
 Time = int | float | str | datetime
-OnError = Literal["raise", "skip", "report"]
 
 #: The service asks to come back later with these.
 BUSY = (429, 503)
@@ -126,7 +125,7 @@ class Entry:
 class Judging:
     """The documents of ``judge_many`` on their way to decisions: which are sent next, and what the answer means. Does no I/O."""
 
-    def __init__(self, documents: Any, chunk: int, dry: bool, on_error: OnError):
+    def __init__(self, documents: Any, chunk: int, dry: bool, on_error: Literal["raise", "skip", "report"]):
         if isinstance(documents, (str, bytes, Mapping)):
             raise TypeError("judge_many() takes many documents, and this is one: use judge()")
         if hasattr(documents, "__arrow_c_stream__") or hasattr(documents, "__arrow_c_array__"):
@@ -372,7 +371,7 @@ class Client:
         self, documents: Iterable[Document], *, dry: bool = False, chunk: int = 256, on_error: Literal["report"]
     ) -> Iterator[dict[str, Any] | Exception]: ...
     def judge_many(
-        self, documents: Iterable[Document], *, dry: bool = False, chunk: int = 256, on_error: OnError = "raise"
+        self, documents: Iterable[Document], *, dry: bool = False, chunk: int = 256, on_error: Literal["raise", "skip", "report"] = "raise"
     ) -> Iterator[Any]:
         """The decisions on many documents, in order: an iterator, which reads and sends some at a time.
 
@@ -472,7 +471,7 @@ class AsyncClient:
         self, documents: Iterable[Document] | AsyncIterable[Document], *, dry: bool = False, chunk: int = 256, on_error: Literal["report"]
     ) -> AsyncIterator[dict[str, Any] | Exception]: ...
     def judge_many(
-        self, documents: Iterable[Document] | AsyncIterable[Document], *, dry: bool = False, chunk: int = 256, on_error: OnError = "raise"
+        self, documents: Iterable[Document] | AsyncIterable[Document], *, dry: bool = False, chunk: int = 256, on_error: Literal["raise", "skip", "report"] = "raise"
     ) -> AsyncIterator[Any]:
         """The decisions on many documents, in order: an iterator, which reads and sends some at a time.
 
