@@ -257,7 +257,7 @@ impl Builder {
     ) -> Result<Vec<Warning>, StateError> {
         let Seeds { unreachable, pageless, .. } = urls.seeds;
         let is_all = unreachable.0 == run.counts.all_skipped();
-        let seeds = unreachable.0 + pageless.0;
+        let seeds = if unreachable.0 == 0 { pageless.0 } else { 0 };
         let open = Warning::of_open(run.end, &run.counts, run.suspended.len());
         let mut nothing =
             Warning::of_nothing(&run.counts, run.end, |reason| example(state, reason))?;
