@@ -597,12 +597,11 @@ fn as_host(target: &Path) -> Option<Url> {
     let target = target.to_str()?;
     let url = Url::parse(&format!("http://{target}")).ok()?;
     match url.host()? {
-        Host::Domain("localhost") => Some(url),
-        Host::Domain(name) if psl::suffix(name.as_bytes())?.is_known() => {
-            Url::parse(&format!("https://{target}")).ok()
+        Host::Domain(name) if name != "localhost" => {
+            let is_name = psl::suffix(name.as_bytes())?.is_known();
+            is_name.then(|| Url::parse(&format!("https://{target}")).ok())?
         }
-        Host::Domain(_) => None,
-        Host::Ipv4(_) | Host::Ipv6(_) => Some(url),
+        _ => Some(url),
     }
 }
 
