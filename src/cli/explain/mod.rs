@@ -16,7 +16,6 @@ use super::{
 };
 use crate::{
     crawl::{PastRun, Revisits, UrlExplanation},
-    page::floored,
     report::counted,
     state::{JudgedDocument, Reason, UrlState},
 };
@@ -164,8 +163,7 @@ fn write_judgement(
         writeln!(out, "distance        {}", distances(found))?;
     }
     if let Some(((_, similarity), page)) = judgement.nearest.zip(matched) {
-        let similarity = floored(similarity, 4);
-        writeln!(out, "nearest         {}: similarity {similarity}, too little", page.name)?;
+        writeln!(out, "nearest         {}: similarity {similarity:.4}, too little", page.name)?;
     }
     if let Some(title) = &document.title {
         writeln!(out, "title           {title}")?;
