@@ -124,7 +124,7 @@ pub enum Warning {
         /// How many pages repeat it.
         duplicates: u64,
     },
-    /// While the run went on, most pages of a host began to repeat other pages.
+    /// While the run went on, most pages of a host began to repeat others of it.
     Dropped {
         /// The host.
         host: String,
@@ -132,7 +132,7 @@ pub enum Warning {
         url: String,
         /// How many of the last pages of the host until then are considered.
         pages: u64,
-        /// How many of these repeat others; of those before, fewer than half did.
+        /// How many of these repeat others of the host; of those before, fewer than half did.
         duplicates: u64,
     },
     /// All pages of sites repeat pages of other sites.
