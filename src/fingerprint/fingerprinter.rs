@@ -516,6 +516,35 @@ mod tests {
         });
     }
 
+    fn normal(text: &str) -> String {
+        let mut all = String::new();
+        normalise::normalised(
+            text,
+            &mut normalise::MAX_GROWTH.clone(),
+            &mut String::new(),
+            |part| all.push_str(part),
+        );
+        all
+    }
+
+    fn runs(text: &str) -> Vec<String> {
+        let mut all = Vec::new();
+        segment::runs(text, None, &mut segment::Buffers::default(), |run| {
+            let (Run::Word(run) | Run::Han(run) | Run::Unspaced(run) | Run::Sign(run)) = run;
+            all.push(run.to_owned());
+        });
+        all
+    }
+
+    #[test]
+    fn normalising_a_character_twice_changes_nothing() {
+        for character in '\0'..=char::MAX {
+            for text in [character.to_string(), format!("a{character}b")] {
+                assert_eq!(runs(&normal(&text)), runs(&text), "{text:?}");
+            }
+        }
+    }
+
     proptest! {
         #[test]
         fn equal_digests_mean_equal_signatures_without_a_dictionary(text in "[ab中か,. ]{0,12}", other in "[ab中か,. ]{0,12}") {
@@ -553,18 +582,6 @@ mod tests {
 
         #[test]
         fn normalising_twice_changes_nothing(text in "\\PC{0,30}") {
-            let normal = |text: &str| {
-                let mut all = String::new();
-                normalise::normalised(text, &mut normalise::MAX_GROWTH.clone(), &mut String::new(), |part| all.push_str(part));
-                all
-            };
-            let runs = |text: &str| {
-                let mut all = Vec::new();
-                segment::runs(text, None, &mut segment::Buffers::default(), |run| {
-                    all.push(match run { Run::Word(run) | Run::Han(run) | Run::Unspaced(run) | Run::Sign(run) => run.to_owned() });
-                });
-                all
-            };
             prop_assert_eq!(runs(&normal(&text)), runs(&text));
         }
     }

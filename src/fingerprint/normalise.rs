@@ -107,8 +107,8 @@ fn normalise(part: &str, out: &mut String) {
     }
 }
 
-/// An apostrophe or quotation mark in its form in ASCII: those that UTS 39 lists as confusable with `'`, except letters of scripts, and those that
-/// are written for `"`. Between letters an apostrophe is part of a word, and in Hebrew a quotation mark is.
+/// An apostrophe or quotation mark in its form in ASCII: those that UTS 39 lists as confusable with `'`, except letters of scripts, the capital
+/// letter of one of them (case folding follows), and those that are written for `"`. Between letters an apostrophe is part of a word, and in Hebrew a quotation mark is.
 pub(super) fn plain_quote(character: char) -> char {
     match character {
         '`'
@@ -124,6 +124,7 @@ pub(super) fn plain_quote(character: char) -> char {
         | '\u{2018}'..='\u{201b}'
         | '\u{2032}'
         | '\u{2035}'
+        | '\u{a78b}'
         | '\u{a78c}' => '\'',
         '\u{2ba}' | '\u{5f4}' | '\u{201c}'..='\u{201f}' => '"',
         _ => character,
@@ -236,7 +237,7 @@ mod tests {
         assert!(
             changed
                 .clone()
-                .all(|c| !c.is_alphanumeric() || matches!(c, '\u{2b9}'..='\u{2bf}' | 'ꞌ'))
+                .all(|c| !c.is_alphanumeric() || matches!(c, '\u{2b9}'..='\u{2bf}' | 'Ꞌ' | 'ꞌ'))
         );
         assert!(changed.map(plain_quote).all(|plain| ['\'', '"'].contains(&plain)));
         assert_eq!(['\'', '"'].map(plain_quote), ['\'', '"']);
