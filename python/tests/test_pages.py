@@ -217,9 +217,17 @@ def test_what_became_of_a_url_is_found(chromium, reports):
         page.fill("#find", "print/7.html")
         assert page.locator("#clusters li.found").first.is_visible()
         assert page.locator(".overview").is_hidden() and page.locator("#broken").is_hidden()
+        url = page.locator("#clusters li.found a").first.text_content()
+        page.fill("#find", f"{url}?utm_source=x&gclid=1#top")
+        assert page.locator("#clusters li.found").first.is_visible()
+        page.fill("#find", f"{url}?other=x")
+        assert page.locator("#nothing").is_visible()
         page.fill("#find", "gone.html")
         assert page.locator("#skipped tbody tr:visible").count() > 0
         assert page.locator("#broken tbody tr:visible").count() > 0
+        reasons = page.locator("#skipped details")
+        found = page.locator("#skipped details:has(tbody tr:not([hidden]))").count()
+        assert reasons.count() > page.locator("#skipped details:visible").count() == found
         page.fill("#find", "http://nowhere.test/")
         assert page.locator("#nothing").is_visible() and page.locator("section:visible").count() == 0
         page.fill("#find", "")
@@ -385,6 +393,9 @@ def test_who_has_the_token_controls_the_crawl_from_the_page(chromium, live):
             phase("running")
     with window(chromium, f"{crawl.url}?token={quote(TOKEN)}", 1024, "light") as shown:
         shown.page.click("#stop")
+        shown.page.locator("#phase").filter(has_text="interrupted").wait_for()
+        assert "report.html" in shown.page.locator("#rate").text_content()
+        assert shown.page.locator("#controls").is_hidden()
         assert crawl.process.wait(20) == 130
 
 

@@ -8,15 +8,16 @@ use std::{
     io::{self, BufRead, IsTerminal, Read, Write},
     path::{Path, PathBuf},
     process,
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
 use clap::ValueEnum;
 use serde_json::json;
-use tokio::{sync::watch, task::JoinSet};
+use tokio::{sync::watch, task::JoinSet, time::timeout};
 use tokio_util::sync::CancellationToken;
 use toml::Value;
-use url::Url;
+use url::{Host, Url};
 
 #[cfg(feature = "serve")]
 use super::serve;
@@ -30,7 +31,9 @@ use super::{
 };
 use crate::{
     config::{Draft, is_contact},
-    crawl::{self, Control, CrawlError, Plan, Progress, fetch::Access, scope::read_seed_file},
+    crawl::{
+        self, Control, CrawlError, Plan, Progress, Standing, fetch::Access, scope::read_seed_file,
+    },
     page::{NormalUrl, UrlOptions, thousands},
     report::{End, HTML, Report, Warning, counted, minute},
 };
@@ -178,21 +181,7 @@ fn say_what_is_continued(plan: &Plan) {
     if run.name != plan.name {
         return;
     }
-    let (most, counts) = (plan.crawl.max_pages, run.counts);
-    let budget = match most.saturating_sub(counts.fetched) {
-        0 => format!(
-            "the budget of {} is spent: raise it with --max-pages or crawl.max_pages",
-            counted(most, "page")
-        ),
-        left => format!("up to {} by crawl.max_pages = {most}", counted(left, "more page")),
-    };
-    notify(format_args!(
-        "continuing the run in {}, which began at {}: {} fetched, {} queued, {budget} (--fresh starts over, --out DIR begins another run)",
-        plan.directory.display(),
-        minute(run.started.into()),
-        counted(counts.fetched, "page"),
-        thousands(counts.queued),
-    ));
+    say_how_far(plan, &run);
     let seeds: Vec<_> = plan.seeds.iter().map(|seed| seed.source.to_string()).collect();
     let former: Vec<_> = run.seeds.into_iter().filter(|seed| !seeds.contains(seed)).collect();
     if let [first, more @ ..] = &former[..] {
@@ -204,6 +193,30 @@ fn say_what_is_continued(plan: &Plan) {
             "the last start had the seed {first}{more}: its pages count as seen, and its queued URLs are fetched as far as the present seeds admit them"
         ));
     }
+}
+
+/// Says whether a run is continued, and with which budget, or is finished.
+fn say_how_far(plan: &Plan, run: &Standing) {
+    let (most, counts) = (plan.crawl.max_pages, run.counts);
+    let (directory, began) = (plan.directory.display(), minute(run.started.into()));
+    let fetched = counted(counts.fetched, "page");
+    if run.end == End::Done && plan.crawl.revisit_after.is_none() {
+        notify(format_args!(
+            "the run in {directory}, which began at {began}, is finished: {fetched} fetched; only what failed hours ago or is newly admitted is asked for (--revisit asks for known pages again, --fresh starts over, --out DIR begins another run)"
+        ));
+        return;
+    }
+    let budget = match most.saturating_sub(counts.fetched) {
+        0 => format!(
+            "the budget of {} is spent: raise it with --max-pages or crawl.max_pages",
+            counted(most, "page")
+        ),
+        left => format!("up to {} by crawl.max_pages = {most}", counted(left, "more page")),
+    };
+    notify(format_args!(
+        "continuing the run in {directory}, which began at {began}: {fetched} fetched, {} queued, {budget} (--fresh starts over, --out DIR begins another run)",
+        thousands(counts.queued),
+    ));
 }
 
 pub(super) fn report(args: &ReportArgs, out: &mut Out) -> Result<Exit> {
@@ -227,10 +240,15 @@ pub(super) fn report(args: &ReportArgs, out: &mut Out) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// How long open pages may take to be sent the end.
+const SHOWN_END: Duration = Duration::from_millis(500);
+
 /// A crawl that is about to run.
 pub(super) struct Running {
     control: Control,
     watch: watch::Receiver<Progress>,
+    /// How it has ended: `None` with an error.
+    end: Arc<OnceLock<Option<End>>>,
     ended: CancellationToken,
     /// What shows it. It ends with the crawl.
     tasks: JoinSet<()>,
@@ -240,15 +258,16 @@ impl Running {
     pub(super) fn new() -> Self {
         let (progress, watch) = watch::channel(Progress::default());
         let control = Control::default().with_progress(progress);
-        Self { control, watch, ended: CancellationToken::new(), tasks: JoinSet::new() }
+        let (end, ended) = (Arc::default(), CancellationToken::new());
+        Self { control, watch, end, ended, tasks: JoinSet::new() }
     }
 
     /// The same, on a live page, if there is an address for it.
     #[cfg(feature = "serve")]
     async fn shown(mut self, plan: &Plan, listen: Option<&serve::Listen>) -> Result<Self> {
         if let Some(listen) = listen {
-            let (watch, ended) = (self.watch.clone(), self.ended.clone());
-            let shown = serve::show_live(plan, listen, self.control, watch, ended, &mut self.tasks);
+            let (watch, end) = (self.watch.clone(), (Arc::clone(&self.end), self.ended.clone()));
+            let shown = serve::show_live(plan, listen, self.control, watch, end, &mut self.tasks);
             self.control = shown.await?;
         }
         Ok(self)
@@ -256,17 +275,21 @@ impl Running {
 
     /// Runs a plan to its end and shows its progress. A signal stops it and decides the exit code.
     pub(super) async fn plan(self, plan: Plan, show: Show) -> Result<(Report, Exit)> {
-        let Self { control, watch, ended, tasks: _tasks } = self;
+        let Self { control, watch, end, ended, mut tasks } = self;
         let (stop, stopped) = (control.stop.clone(), Cell::new(Exit::Interrupted));
         // A member of a shared crawl may own no site that has pages.
         let is_shared = plan.cluster.is_some();
         let crawl = async {
             let report = crawl::run(plan, control).await;
+            end.get_or_init(|| report.as_ref().ok().map(|report| report.end));
             ended.cancel();
             report
         };
         let signals = ended.run_until_cancelled(stop_on_signals(stop, &stopped));
         let (report, (), _) = tokio::join!(crawl, progress::show(show, watch), signals);
+        // Open pages show the end.
+        let shown = async { while tasks.join_next().await.is_some() {} };
+        drop(timeout(SHOWN_END, shown).await);
         let report = report?;
         let exit = match report.end {
             End::Interrupted => stopped.get(),
@@ -446,6 +469,11 @@ impl Target {
 
     /// The configuration in this file. A contact makes a user agent only if it has none.
     fn draft_of_file(&self, config: &Path) -> Result<Draft> {
+        if let Some(url) = as_host(config).filter(|_| !config.exists()) {
+            let message = format!("cannot read the configuration {}", config.display());
+            let help = format!("did you mean {url}? A URL begins with https:// or http://");
+            return Err(Failure::refused(Exit::Usage, message, help));
+        }
         let mut draft = Draft::read(config, &self.flags())?;
         let agent = &mut draft.config.crawl.user_agent;
         match self.contact.as_deref() {
@@ -562,6 +590,19 @@ fn as_url(target: &Path) -> Option<&str> {
         start.starts_with("http://") || start == "https://"
     };
     target.to_str().filter(scheme)
+}
+
+/// The URL that a target without a scheme may mean: that of an address, of `localhost`, or of a name with a known suffix.
+fn as_host(target: &Path) -> Option<Url> {
+    let target = target.to_str()?;
+    let url = Url::parse(&format!("http://{target}")).ok()?;
+    match url.host()? {
+        Host::Domain(name) if name != "localhost" => {
+            let is_name = psl::suffix(name.as_bytes())?.is_known();
+            is_name.then(|| Url::parse(&format!("https://{target}")).ok())?
+        }
+        _ => Some(url),
+    }
 }
 
 /// The URLs of a list, one a line. Lines that begin with `#` are comments.
@@ -683,6 +724,18 @@ mod tests {
         assert_eq!(name("https://Docs.Example.org/a").unwrap(), "docs.example.org");
         assert_eq!(name("http://127.0.0.1:8080/").unwrap(), "127.0.0.1-8080");
         assert!(name("http://").is_err());
+    }
+
+    #[test]
+    fn a_host_without_a_scheme_is_known() {
+        let meant = |target: &str| as_host(Path::new(target)).map(String::from);
+        let local = meant("127.0.0.1:8111");
+        assert_eq!(local.as_deref(), Some("http://127.0.0.1:8111/"));
+        assert_eq!(meant("localhost").as_deref(), Some("http://localhost/"));
+        assert_eq!(meant("docs.example.org/a").as_deref(), Some("https://docs.example.org/a"));
+        for file in ["absent.toml", "configs/absent.toml", "../absent", "absent"] {
+            assert_eq!(meant(file), None, "{file}");
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::{
     filter::{self, Document, Kind, Options},
     fingerprint::similarity,
     input::{Documents, Input, LONGEST, Prepared, Reading, prepare},
-    page::GivenId,
+    page::{GivenId, floored},
     report::counted,
     submission::Payload,
 };
@@ -132,8 +132,8 @@ fn write(out: &mut Out, text: &Prepared, found: &Lookup, options: &Options) -> i
 
 fn write_page(out: &mut Out, near: &NearPage) -> io::Result<()> {
     let NearPage { page, distance, signature_distance } = near;
-    let similarity = similarity(*signature_distance);
-    write!(out, "  {distance:>5}  {signature_distance:>6}  {similarity:>10.4}  {}", page.name)?;
+    let similarity = floored(similarity(*signature_distance), 4);
+    write!(out, "  {distance:>5}  {signature_distance:>6}  {similarity:>10}  {}", page.name)?;
     match &page.title {
         Some(title) => writeln!(out, "  {title:?}"),
         None => writeln!(out),

@@ -65,7 +65,7 @@ Exit codes:
     0          done
     1          failed, at least in part
     2          wrong usage or configuration
-    3          work is left
+    3          a crawl left work at hosts that do not answer any more
     4          the disk is full
     5          damaged
     130, 143   interrupted

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::{Exit, Failure, Out, Result};
 use crate::{
     crawl::report,
+    page::floored,
     report::{Cluster, Member, Piece, counted},
     sink::VerdictName,
 };
@@ -111,7 +112,7 @@ fn show(
     page: &Member,
     (at, all): (usize, usize),
 ) -> io::Result<()> {
-    writeln!(out, "{at} of {all}, similarity {:.2}", page.similarity)?;
+    writeln!(out, "{at} of {all}, similarity {}", floored(page.similarity, 2))?;
     writeln!(out, "  kept     {}", of.url)?;
     writeln!(out, "  dropped  {}\n", page.url)?;
     for piece in &page.difference {
@@ -167,8 +168,9 @@ fn summarise(out: &mut impl Write, answers: &[Answer], now: Option<f64>) -> io::
     if let (Some(now), Some(best)) = (now, best.filter(|&best| now.map_or(0, met) < met(best))) {
         writeln!(
             out,
-            "dedup.similarity = {best:.2} would have met {} of the answers, {now:.2} has met {}",
+            "dedup.similarity = {best:.2} would have met {} of the answers, {} has met {}",
             met(best),
+            floored(now, 2),
             met(now)
         )?;
     }

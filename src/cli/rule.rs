@@ -3,6 +3,7 @@
 use crate::{
     filter::{Kind, Match, Options, Step, Thresholds},
     fingerprint::Sketch as TextSketch,
+    page::floored,
     report::counted,
 };
 
@@ -49,7 +50,8 @@ pub(super) fn kind_in_run(found: &Match) -> (&'static str, &'static str) {
 /// The distances of a match.
 pub(super) fn distances(found: &Match) -> String {
     let Match { distance, signature_distance, similarity, .. } = found;
-    format!("{distance} of 64 bits differ, {signature_distance} of 256; similarity {similarity:.4}")
+    let similarity = floored(similarity, 4);
+    format!("{distance} of 64 bits differ, {signature_distance} of 256; similarity {similarity}")
 }
 
 /// Why only an equal text or body can be a duplicate of a text, if that is so.

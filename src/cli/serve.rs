@@ -4,6 +4,7 @@ use std::{
     env, fs,
     net::{SocketAddr, ToSocketAddrs},
     path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
 };
 
 use tokio::{net::TcpListener, sync::watch, task::JoinSet};
@@ -19,6 +20,7 @@ use crate::{
     config::Config,
     crawl::{Control, Plan, Progress},
     live::{Shown, serve as show},
+    report::End,
     serve::{self, Limits, Options, ServeError},
     state::Home,
 };
@@ -140,7 +142,7 @@ pub(super) async fn show_live(
     listen: &Listen,
     control: Control,
     progress: watch::Receiver<Progress>,
-    ended: CancellationToken,
+    (end, ended): (Arc<OnceLock<Option<End>>>, CancellationToken),
     tasks: &mut JoinSet<()>,
 ) -> Result<Control> {
     let token = token(None)?;
@@ -151,7 +153,7 @@ pub(super) async fn show_live(
     let address = listener.local_addr().map_err(failed)?;
     let (pause, paused) = watch::channel(false);
     let (name, directory) = (plan.name.clone(), plan.directory.clone());
-    let shown = Shown { name, directory, progress, pause, stop: control.stop.clone(), token };
+    let shown = Shown { name, directory, progress, end, pause, stop: control.stop.clone(), token };
     tasks.spawn(show(listener, shown, ended));
     notify(format_args!("live page: http://{address}/"));
     Ok(control.with_pause(paused))

@@ -527,6 +527,8 @@ pub fn report(directory: &Path) -> Result<(Report, bool), CrawlError> {
 pub struct Standing {
     /// Its name.
     pub name: String,
+    /// How it ended.
+    pub end: End,
     /// When it was started first.
     pub started: Timestamp,
     /// What it has found.
@@ -535,14 +537,17 @@ pub struct Standing {
     pub seeds: Vec<String>,
 }
 
-/// How far the run in this directory is, as of its last commit.
+/// How far the run in this directory is, which no process goes on with.
 ///
 /// # Errors
-/// If there is none, or its state cannot be read.
+/// If there is none, another process uses it, or its state cannot be read.
 pub fn standing(directory: &Path) -> Result<Standing, CrawlError> {
+    open_run(directory)?;
+    let _lock = WriteLock::take(&directory.join(STATE))?;
     let state = open_run(directory)?;
     Ok(Standing {
         name: state.meta("name")?.unwrap_or_default(),
+        end: state.json("end")?.unwrap_or_default(),
         started: Timestamp(state.meta("started")?.unwrap_or_default()),
         counts: state.json("counts")?.unwrap_or_default(),
         seeds: state.json("seed_lists")?.unwrap_or_default(),
@@ -580,6 +585,7 @@ pub(super) fn facts(state: &State) -> Result<Report, CrawlError> {
         against: state.repeated_others()?.into_iter().collect(),
         learnt: state.json("learnt")?.unwrap_or_default(),
         warc: number("warc")? != 0,
+        tracking: state.json("tracking")?.unwrap_or_else(|| UrlOptions::default().tracking),
         warnings: state.json(MOVED)?.map(Warning::of_moved).into_iter().collect(),
         ..Report::default()
     })

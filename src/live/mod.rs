@@ -4,7 +4,10 @@
 
 mod metrics;
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+};
 
 use axum::{
     Router,
@@ -20,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     crawl::{CrawlError, PastRun, Progress},
     page::thousands,
+    report::{End, HTML},
     serve::{RECENT, Source, accept, for_browsers, page},
 };
 
@@ -32,6 +36,8 @@ pub(crate) struct Shown {
     pub(crate) name: String,
     pub(crate) directory: PathBuf,
     pub(crate) progress: watch::Receiver<Progress>,
+    /// How it has ended, if it has: `None` with an error.
+    pub(crate) end: Arc<OnceLock<Option<End>>>,
     /// Pauses it.
     pub(crate) pause: watch::Sender<bool>,
     /// Stops it.
@@ -40,18 +46,17 @@ pub(crate) struct Shown {
     pub(crate) token: Option<String>,
 }
 
-/// Serves the page until the crawl has ended.
+/// Serves the page until the crawl has ended, and the open pages show its end.
 pub(crate) async fn serve(listener: TcpListener, shown: Shown, ended: CancellationToken) {
     let shown = Arc::new(shown);
-    let (page, showing) = page(Arc::clone(&shown) as Arc<dyn Source>);
+    let (page, showing) = page(Arc::clone(&shown) as Arc<dyn Source>, ended.clone());
     let live = Router::new()
         .route("/metrics", get(metrics))
         .route("/{command}", post(command))
         .with_state(Arc::clone(&shown))
         .merge(page);
     let router = for_browsers(live, shown.token.as_deref());
-    let serving = async { tokio::join!(accept(listener, router, CONNECTIONS, &ended), showing) };
-    ended.run_until_cancelled(serving).await;
+    tokio::join!(accept(listener, router, CONNECTIONS, &ended), showing);
 }
 
 impl Source for Shown {
@@ -66,14 +71,22 @@ impl Source for Shown {
             *self.progress.borrow();
         let (paused, active_hosts) = (*self.pause.borrow(), thousands(active_hosts as u64));
         let waits = waits.map(|waits| waits.to_string());
-        let phase = waits
-            .filter(|_| !paused)
-            .unwrap_or(if paused { "paused" } else { "running" }.to_owned());
+        let end = self.end.get().map(|end| match end {
+            Some(end) => {
+                let report = self.directory.join(HTML);
+                (end.to_string(), format!("report: {}", report.display()))
+            }
+            None => ("failed".to_owned(), "it has ended with an error".to_owned()),
+        });
+        let (ended, end) = end.unzip();
+        let phase = ended.or(waits.filter(|_| !paused));
+        let phase = phase.unwrap_or(if paused { "paused" } else { "running" }.to_owned());
         json!({
             "name": self.name,
             "phase": phase,
             "paused": paused,
-            "controlled": self.token.is_some(),
+            "end": end,
+            "controlled": self.token.is_some() && end.is_none(),
             "counts": counts,
             "in_flight": in_flight,
             "notes": {

@@ -131,6 +131,14 @@ pub(crate) fn thousands(number: u64) -> String {
     grouped
 }
 
+/// A number with this many decimal places, rounded down: one below a threshold is not shown as the threshold.
+#[cfg(feature = "crawl")]
+pub(crate) fn floored(number: impl fmt::Display, places: usize) -> String {
+    let number = number.to_string();
+    let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
+    format!("{whole}.{fraction:0<places$.places$}")
+}
+
 /// A number of things: `1 page`, `4,920 pages`.
 #[cfg(feature = "crawl")]
 pub(crate) fn counted(number: impl TryInto<u64>, thing: &str) -> String {
@@ -149,4 +157,17 @@ pub(crate) fn serialize_size<S: Serializer>(
     let (unit, name) =
         units.into_iter().find(|(unit, _)| bytes.is_multiple_of(*unit)).unwrap_or((1, "B"));
     serializer.collect_str(&format_args!("{} {name}", bytes / unit))
+}
+
+#[cfg(all(test, feature = "crawl"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_below_a_threshold_is_not_shown_as_the_threshold() {
+        assert_eq!(floored(0.679_999_f32, 3), "0.679");
+        // 100 times this is less than 29 in binary.
+        assert_eq!([floored(0.29, 2), floored(0.68_f32, 4)], ["0.29", "0.6800"]);
+        assert_eq!([floored(1.0_f32, 2), floored(0.0, 4)], ["1.00", "0.0000"]);
+    }
 }

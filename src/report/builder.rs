@@ -257,16 +257,20 @@ impl Builder {
     ) -> Result<Vec<Warning>, StateError> {
         let Seeds { unreachable, pageless, .. } = urls.seeds;
         let is_all = unreachable.0 == run.counts.all_skipped();
-        // If there is no page at all, the next warning says so.
-        let pageless = if run.end == End::Nothing { Default::default() } else { pageless };
-        let unreachable = Warning::of_seeds(unreachable, pageless);
+        let seeds = if unreachable.0 == 0 { pageless.0 } else { 0 };
         let open = Warning::of_open(run.end, &run.counts, run.suspended.len());
         let mut nothing =
             Warning::of_nothing(&run.counts, run.end, |reason| example(state, reason))?;
+        // If there is no page at all, `nothing` has advice for its reason; of a status, it says no more than the seeds.
+        let is_by_status = matches!(&nothing, Some(Warning::Nothing { reason: Some(Reason::Status), skipped, .. }) if *skipped <= seeds);
+        let is_left_out = run.end == End::Nothing && !is_by_status;
+        let pageless = if is_left_out { Default::default() } else { pageless };
+        let unreachable = Warning::of_seeds(unreachable, pageless);
         if unreachable.is_some() {
-            // The seeds are named already.
             let is_said = |warning: &Warning| {
-                is_all || matches!(warning, Warning::Nothing { reason: Some(Reason::Failure), .. })
+                let is_failure =
+                    matches!(warning, Warning::Nothing { reason: Some(Reason::Failure), .. });
+                is_all || is_by_status || is_failure
             };
             nothing = nothing.filter(|nothing| !is_said(nothing));
         }

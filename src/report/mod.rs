@@ -106,6 +106,8 @@ pub struct Report {
     pub warc: bool,
     /// The version of pagesieve that wrote the report.
     pub version: String,
+    /// Query parameters that the run removes, so that the page finds URLs without them.
+    pub tracking: Vec<String>,
 }
 
 /// What was learnt of the sites.

@@ -5,6 +5,18 @@
   const list = find("clusters"), controls = document.querySelector(".controls");
   let words = [], searchGroups = () => 0;
   const isFound = text => words.every(word => text.includes(word));
+  // A URL as the crawl knows it: without its fragment and the parameters that the crawl removes. `*` stands for any ending.
+  const tracking = find("find").dataset.tracking.toLowerCase().split(" ").filter(Boolean);
+  const isTracking = parameter => {
+    const name = parameter.split("=")[0];
+    return tracking.some(known => known.endsWith("*") ? name.startsWith(known.slice(0, -1)) : name === known);
+  };
+  const normal = word => {
+    if (!/^https?:/.test(word)) return word;
+    const [address, ...query] = word.split("#")[0].split("?");
+    const kept = query.join("?").split("&").filter(parameter => !isTracking(parameter)).join("&");
+    return kept ? address + "?" + kept : address;
+  };
   if (list && controls) {
     // A browser takes long for elements, and shows few: those that are not needed yet stay text.
     const page = 500, mark = "<details class=\"card cluster\"", rest = find("rest");
@@ -72,7 +84,7 @@
     part, groups: part.querySelectorAll("details"), rows: [...part.querySelectorAll("tbody tr")].map(row => ({ row, text: row.textContent.toLowerCase() })),
   }));
   const search = () => {
-    words = find("find").value.toLowerCase().split(/\s+/).filter(Boolean);
+    words = find("find").value.toLowerCase().split(/\s+/).filter(Boolean).map(normal);
     const isSearch = words.length > 0;
     let hits = searchGroups();
     if (list) find("duplicates").hidden = isSearch && !hits;
@@ -80,7 +92,7 @@
       let count = 0;
       for (const { row, text } of rows) count += !(row.hidden = !isFound(text));
       for (const group of groups) {
-        group.open = isSearch && group.querySelector("tr:not([hidden])") !== null;
+        group.open = isSearch && group.querySelector("tbody tr:not([hidden])") !== null;
         group.hidden = isSearch && !group.open;
       }
       part.hidden = isSearch && !count;

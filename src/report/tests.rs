@@ -482,6 +482,23 @@ fn the_page_shows_in_what_near_duplicates_differ() {
 }
 
 #[test]
+fn a_page_below_the_threshold_is_not_shown_at_it() {
+    let mut report = report();
+    let name = String::new;
+    report.near_misses = vec![NearMiss { url: name(), of: name(), similarity: 0.679_9 }];
+    report.similarities.add(true, 0.679_9);
+    let html = report.html();
+    assert!(html.contains(">0.679<") && !html.contains(">0.680<"), "{html}");
+}
+
+#[test]
+fn the_search_of_the_page_knows_what_the_run_removes_from_urls() {
+    let tracking = vec!["utm_*".to_owned(), "ref".to_owned()];
+    let html = Report { tracking, ..report() }.html();
+    assert!(html.contains("id=\"find\" data-tracking=\"utm_* ref\""));
+}
+
+#[test]
 fn direction_marks_and_control_characters_are_escaped() {
     let report = hostile(MARKS);
     for text in [report.html(), report.to_string()] {

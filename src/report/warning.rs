@@ -460,9 +460,7 @@ fn next_step(reason: Reason, cause: Option<SkipCause>) -> &'static str {
             "Name the URL of a page; `pagesieve links RUN --broken` shows redirects that lead nowhere."
         }
         Reason::Status => "Check the seeds, and whether the site answers this user agent.",
-        Reason::Failure => {
-            "Check the host name, the network and fetch.timeout. Private addresses need fetch.allow_private or fetch.resolve."
-        }
+        Reason::Failure => "Check the host name, the network and fetch.timeout.",
         Reason::ContentType => {
             "Only HTML pages are judged: name pages in [[seeds]], or a sitemap with `sitemap`."
         }

@@ -155,11 +155,9 @@ pub(crate) async fn run(
     };
     let service = Arc::new(service);
     let counted = Arc::clone(&service);
-    let (page, showing) = page(Arc::new(live::Live::new(Arc::clone(&service))));
+    let (page, showing) = page(Arc::new(live::Live::new(Arc::clone(&service))), stopping.clone());
     let page = for_browsers(page, service.options.token.as_deref());
     let (most, router) = (service.options.limits.connections, routes::router(service, page));
-    // An open page does not hold up the end.
-    let showing = stopping.run_until_cancelled(showing);
     let serving = async {
         accept(listener, router, most, &stopping).await;
         streams.lock().expect("no thread panics while it holds the lock").abort_all();
@@ -179,7 +177,7 @@ pub(crate) async fn run(
         drop(counted.judge.ask(counted.metrics.window_of()).await);
         drop(counted);
     };
-    let ((), ended, (), _) = tokio::join!(serving, judging, announcing, showing);
+    let ((), ended, (), ()) = tokio::join!(serving, judging, announcing, showing);
     Ok(ended?)
 }
 

@@ -70,13 +70,18 @@
     isPaused = now.paused;
     find("pause").textContent = isPaused ? "Resume" : "Pause";
     find("phase").textContent = now.phase;
-    find("phase").className = "badge " + (now.phase === "running" ? "done" : "other");
+    find("phase").className = "badge " + (["running", "done"].includes(now.phase) ? "done" : "other");
     const time = performance.now() / 1000;
     if (last && time - last.time >= 5) {
       const rate = (now.done - last.done) / (time - last.time);
       find("rate").textContent = rate.toFixed(1) + " " + now.unit + " a second" + (rate > 0 && now.left > 0 ? "; what is queued takes " + duration(now.left / rate) : "");
     }
     if (!last || time - last.time >= 5) last = { time, done: now.done };
+    // It is the last that is sent, and stays.
+    if (now.end) {
+      source.close();
+      find("rate").textContent = now.end;
+    }
     for (const point of now.series) if (!points.length || point.at > points.at(-1).at) points.push(point);
     if (points.length > 1200) points = points.filter((_, place) => place % 2 === 0);
     draw(now.unit);

@@ -18,6 +18,7 @@ use axum::{
 use futures_util::{Stream, stream};
 use serde_json::Value;
 use tokio::{sync::watch, task, time::sleep};
+use tokio_util::sync::CancellationToken;
 
 use crate::report::POINTS;
 
@@ -27,7 +28,7 @@ const EVERY: Duration = Duration::from_secs(1);
 pub(crate) const RECENT: u64 = 20;
 const SCRIPT: &str = include_str!("page.js");
 /// Nothing but what is in the page, and the script with this hash.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-25lbX/MGsw0UTqim0DtDXXeBVDL0V0cs/VGgy9LKjWY='; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-LQdCNLz5Qu0gHeW/TkU6WpiOY4S6hEV+TyyinQ8WiWA='; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// What runs, and is shown.
 pub(crate) trait Source: Send + Sync + 'static {
@@ -49,14 +50,18 @@ struct Page {
 #[template(path = "page.html", config = "src/serve/askama.toml")]
 struct Html;
 
-/// The routes of the page, and what keeps it up to date. When that is dropped, the pages that are open are told of the end.
-pub(crate) fn page(source: Arc<dyn Source>) -> (Router, impl Future<Output = ()>) {
+/// The routes of the page, and what keeps it up to date until the end. That is sent too; then the open pages get no more.
+pub(crate) fn page(
+    source: Arc<dyn Source>,
+    ended: CancellationToken,
+) -> (Router, impl Future<Output = ()>) {
     let (change, now) = watch::channel(Arc::from("{}"));
     let page = Page { source: Arc::clone(&source), now };
     let router = Router::new().route("/", get(html)).route("/events", get(events)).with_state(page);
     let showing = async move {
-        loop {
-            sleep(EVERY).await;
+        let mut is_last = false;
+        while !is_last {
+            is_last = ended.run_until_cancelled(sleep(EVERY)).await.is_none();
             source.tick();
             // One receiver is that of the routes.
             if change.receiver_count() > 1 {

@@ -103,6 +103,8 @@ fn what_is_neither_a_configuration_nor_only_urls_is_refused() {
         (&["a.toml", "b.toml"], "only URLs"),
         (&["http://"], "is not a URL"),
         (&["a.test"], "begins with https://"),
+        (&["127.0.0.1:8111"], "did you mean http://127.0.0.1:8111/?"),
+        (&["docs.example.org"], "did you mean https://docs.example.org/?"),
         (&["http://a.test/", "--contact", "nobody"], "email address"),
     ] {
         let refused = pagesieve_in(directory.path()).arg("crawl").args(targets).assert().code(2);
@@ -166,9 +168,13 @@ fn a_start_says_that_a_run_is_continued_and_what_is_left_of_its_budget() {
     assert!(spent.contains("--max-pages") && spent.contains("--fresh"), "{spent}");
     assert!(!spent.contains("had the seed"), "{spent}");
     let more = crawl("/next", "10");
+    assert!(!more.contains("is finished"), "{more}");
     assert!(more.contains("up to 9 more pages by crawl.max_pages = 10"), "{more}");
     let seed = format!("the last start had the seed http://{}/:", server.address());
     assert!(more.contains(&seed), "{more}");
+    let finished = crawl("/next", "10");
+    assert!(finished.contains("is finished: 2 pages fetched"), "{finished}");
+    assert!(finished.contains("--revisit") && !finished.contains("continuing"), "{finished}");
 }
 
 #[test]
@@ -286,10 +292,15 @@ fn headers_and_logins_go_to_the_hosts_of_the_seeds_only_and_into_no_output() {
 #[test]
 fn a_crawl_that_judges_no_page_says_so_first_and_fails() {
     let replies = [
-        ("a page that is missing", Reply::new(404, "")),
-        ("a PDF", Reply::new(200, "%PDF-1.7").header("Content-Type", "application/pdf")),
+        ("a page that is missing", Reply::new(404, ""), "1 seed gave no page: ", "(status 404)"),
+        (
+            "a PDF",
+            Reply::new(200, "%PDF-1.7").header("Content-Type", "application/pdf"),
+            "No page was judged",
+            "content_type",
+        ),
     ];
-    for (what, reply) in replies {
+    for (what, reply, begin, why) in replies {
         let server = Server::start(Routes::new().at("*", "/", reply));
         let directory = tempfile::tempdir().unwrap();
         let url = format!("http://{}/", server.address());
@@ -299,7 +310,9 @@ fn a_crawl_that_judges_no_page_says_so_first_and_fails() {
             .assert()
             .code(1);
         let summary = stdout(&crawled);
-        assert!(summary.starts_with("warning: "), "{what}: {summary}");
+        assert!(summary.starts_with(&format!("warning: {begin}")), "{what}: {summary}");
+        assert!(summary.contains(why), "{what}: {summary}");
+        assert_eq!(summary.matches("warning: ").count(), 1, "{what}: {summary}");
         assert!(
             summary.contains("ended without a page") && !summary.contains(": done"),
             "{what}: {summary}"

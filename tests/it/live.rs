@@ -272,6 +272,57 @@ fn who_has_the_token_pauses_resumes_and_stops_the_crawl() {
 }
 
 #[test]
+fn an_open_page_is_sent_the_end_and_where_the_report_is() {
+    let (site, directory) = (endless(), tempfile::tempdir().unwrap());
+    let run = directory.path().join("run");
+    let crawl = Crawl::start(&site, &run, Some("secret"));
+    let bearer = format!("{HERE}Authorization: Bearer secret\r\n");
+    let mut events = crawl.connect("GET /events", &bearer);
+    while Crawl::event(&mut events)["counts"]["fetched"].as_u64().unwrap() < 3 {}
+    assert!(crawl.send("POST /stop", &bearer).starts_with("HTTP/1.1 204"));
+    let last = loop {
+        let event = Crawl::event(&mut events);
+        if !event["end"].is_null() {
+            break event;
+        }
+    };
+    assert_eq!((&last["phase"], &last["controlled"]), (&"interrupted".into(), &false.into()));
+    let report = run.join("report.html");
+    assert_eq!(last["end"], format!("report: {}", report.display()));
+    let json: Value =
+        serde_json::from_slice(&std::fs::read(run.join("report.json")).unwrap()).unwrap();
+    for name in ["fetched", "unique", "near"] {
+        assert_eq!(last["counts"][name], json["counts"][name], "{name}");
+    }
+    assert_eq!(last["counts"]["queued"], json["counts"]["skipped"]["pending"]);
+    let mut rest = String::new();
+    events.read_to_string(&mut rest).unwrap();
+    assert!(!rest.contains("data:"), "{rest}");
+    assert_eq!(crawl.end().code(), Some(130));
+}
+
+#[test]
+fn a_directory_in_use_is_not_said_to_be_continued() {
+    let (site, directory) = (endless(), tempfile::tempdir().unwrap());
+    let run = directory.path().join("run");
+    let mut crawl = Crawl::start(&site, &run, None);
+    let mut events = crawl.connect("GET /events", HERE);
+    while Crawl::event(&mut events)["counts"]["fetched"].as_u64().unwrap() < 3 {}
+    let refused = crate::cli::pagesieve()
+        .args(["crawl", site.url("/").as_str(), "--contact", "a@b.org", "--out"])
+        .arg(&run)
+        .args(["--set", "fetch.allow_private=['127.0.0.0/8']"])
+        .assert()
+        .failure();
+    let message = crate::cli::stderr(&refused).replace('│', " ");
+    let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(message.contains("in use by another process"), "{message}");
+    assert!(!message.contains("continuing"), "{message}");
+    crawl.child.kill().unwrap();
+    crawl.child.wait().unwrap();
+}
+
+#[test]
 fn an_address_that_others_reach_needs_a_token() {
     let directory = tempfile::tempdir().unwrap();
     let refused = crate::cli::pagesieve()

@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     crawl::{PastRun, Revisits, UrlExplanation},
+    page::floored,
     report::counted,
     state::{JudgedDocument, Reason, UrlState},
 };
@@ -163,7 +164,8 @@ fn write_judgement(
         writeln!(out, "distance        {}", distances(found))?;
     }
     if let Some(((_, similarity), page)) = judgement.nearest.zip(matched) {
-        writeln!(out, "nearest         {}: similarity {similarity:.4}, too little", page.name)?;
+        let similarity = floored(similarity, 4);
+        writeln!(out, "nearest         {}: similarity {similarity}, too little", page.name)?;
     }
     if let Some(title) = &document.title {
         writeln!(out, "title           {title}")?;

@@ -23,6 +23,7 @@ use crate::{
         Passage, Verdict, WindowOptions,
     },
     fingerprint::{Class, Feature, Recipe, similarity},
+    page::floored,
 };
 
 /// At most this many features per document are shown.
@@ -261,7 +262,7 @@ fn write_bits(out: &mut Out, sides: &[Side; 2]) -> io::Result<()> {
         }
     };
     writeln!(out, "signature distance  {distance} of 256")?;
-    writeln!(out, "similarity          {similarity:.4} ({source})")
+    writeln!(out, "similarity          {} ({source})", floored(similarity, 4))
 }
 
 /// The match that the run recorded, if one of the two repeats the other.
@@ -343,7 +344,7 @@ fn summary(compared: &ComparedPages) -> Vec<String> {
         (_, true) => ", under two titles, so what differs counts more",
         _ => "",
     };
-    let [targets_of_b, targets_of_a] = targets.map(f64::round);
+    let [targets_of_b, targets_of_a] = targets.map(rounded);
     let links = if targets_of_a + targets_of_b > 0.0 {
         format!(" (links to other pages count: {targets_of_a} only in A, {targets_of_b} only in B)")
     } else {
@@ -356,8 +357,9 @@ fn summary(compared: &ComparedPages) -> Vec<String> {
         () => format!("two pages: {} in common are needed", words(rule.shared)),
     };
     let needed = format!(
-        "similarity {similarity:.2} of {:.2} needed, as pages {origins}: {verdict}",
-        rule.similarity
+        "similarity {} of {} needed, as pages {origins}: {verdict}",
+        floored(similarity, 2),
+        floored(rule.similarity, 2),
     );
     if *shared <= 0.0 && *of_a <= 0.0 && *of_b <= 0.0 {
         // They have no passage in common, so that nothing was weighed.
@@ -370,9 +372,14 @@ fn summary(compared: &ComparedPages) -> Vec<String> {
     ]
 }
 
+/// A weight to the nearest whole number, without a negative zero.
+fn rounded(weight: f64) -> f64 {
+    weight.round() + 0.0
+}
+
 /// A weight in words.
 fn words(weight: f64) -> String {
-    match weight.round() {
+    match rounded(weight) {
         1.0 => "1 word".to_owned(),
         rounded => format!("{rounded} words"),
     }
@@ -435,5 +442,16 @@ fn shortened(text: &str) -> String {
     match text.char_indices().nth(LONGEST_PASSAGE) {
         Some((end, _)) => format!("{}…", text[..end].trim_end()),
         None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::words;
+
+    #[test]
+    fn no_words_are_not_less_than_none() {
+        assert_eq!([-0.0, -0.2, 0.4].map(words), ["0 words"; 3]);
+        assert_eq!([0.6, 1.6].map(words), ["1 word", "2 words"]);
     }
 }

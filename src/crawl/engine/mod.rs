@@ -177,6 +177,7 @@ pub(super) async fn run<T: Send + 'static>(
                 }
             })?;
             let end = engine.run(&control).await?;
+            engine.publish(&control, Idle::Done, &mut now());
             then(engine, end)
         })
     });

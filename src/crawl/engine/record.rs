@@ -505,7 +505,7 @@ impl Engine {
         if cause.is_some_and(SkipCause::may_pass) {
             self.note_failure();
             if row.referrer.is_none() {
-                tracing::warn!(url = %row.url, why = detail, status, "seed cannot be reached");
+                tracing::info!(url = %row.url, why = detail, status, "seed cannot be reached");
             }
         }
         self.record_skipped(row, skipped)

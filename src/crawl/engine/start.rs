@@ -130,6 +130,7 @@ impl Engine {
         state.set_meta("warc", plan.store.warc)?;
         state.set_json("end", &End::Interrupted)?;
         state.set_json("rules", &plan.learn.rules)?;
+        state.set_json("tracking", &plan.crawl.tracking)?;
         if state.meta::<i64>("started")?.is_none() {
             state.set_meta("started", Timestamp::now().0)?;
             self.record_method()?;

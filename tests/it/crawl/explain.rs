@@ -84,7 +84,7 @@ fn what_became_of_a_url_is_explained() {
     insta::assert_snapshot!(output("/near"), @"
     http://a.test/near
     outcome         a near duplicate of http://a.test/kept; not stored: they are similar enough (step near)
-    distance        1 of 64 bits differ, 6 of 256; similarity 0.9973
+    distance        1 of 64 bits differ, 6 of 256; similarity 0.9972
     title           Near
     text            7,098 characters, 1,801 features
     fingerprint     b346b9219b4db8d6
@@ -193,7 +193,7 @@ fn an_exact_duplicate_is_compared_by_the_text_of_its_match() {
        in the run: a near duplicate of http://a.test/kept; not stored: they are similar enough (step near)
        its text is from the run's state
 
-    After A, B is a near duplicate: they are similar enough (step near): 1 of 64 bits differ, 6 of 256; similarity 0.9973
+    After A, B is a near duplicate: they are similar enough (step near): 1 of 64 bits differ, 6 of 256; similarity 0.9972
     rule classic: fingerprints differ in at most 3 of 64 bits
 
                  A                    B
@@ -205,7 +205,7 @@ fn an_exact_duplicate_is_compared_by_the_text_of_its_match() {
 
     distance            1 of 64
     signature distance  6 of 256
-    similarity          0.9973 (cosine, estimated from the signatures)
+    similarity          0.9972 (cosine, estimated from the signatures)
 
     2 of 1801 features weigh more in B (a single occurrence weighs 16)
         16 instead of 0    addendum  (1×)

@@ -87,6 +87,8 @@ fn a_seed_that_cannot_be_reached_is_reported_first_and_by_name() {
             assert_eq!(report.counts.skipped.get(&Reason::Failure), Some(&1), "{seed}");
             let first = "warning: 1 seed could not be reached";
             assert!(report.to_string().starts_with(first), "{report}");
+            let is_private = kind == "address: ";
+            assert_eq!(report.to_string().contains("allow_private"), is_private, "{report}");
         }
     }
 }
