@@ -41,19 +41,21 @@ const MAX_HEAD: u32 = 64 << 10;
 pub(super) fn connect_timeout(timeout: Duration) -> Duration {
     (timeout / 2).min(Duration::from_secs(8))
 }
-/// The fields of a head over HTTP/1: as many as a head of 400 KiB has if they are short. The client's map of them has room for 24,576.
+
+/// The fields of a head for the clients with patience: as many as a head of 400 KiB has if they are short. The client's map of them has room for
+/// 24,576. It makes room for all of them before each head, also for each of endless informational ones, so the others have room for 100.
 const MAX_FIELDS: usize = 16 << 10;
 
-/// Hosts that are remembered to refuse HTTP/2. If there are more, each is asked by HTTP/2 again.
-const MAX_REFUSING: usize = 10_000;
+/// Hosts that are remembered to need patience. If there are more, each is asked like all others again.
+const MAX_PATIENT: usize = 10_000;
 
 /// The HTTP clients. Clones share their connections.
 #[derive(Clone, Debug)]
 pub(super) struct Connections {
     /// Over HTTP/2 where a host speaks it.
     any: Clients,
-    /// For hosts that refuse HTTP/2 although they offer it.
-    http1: Clients,
+    /// Over HTTP/1.1, for hosts that refuse HTTP/2 although they offer it, or send heads of more than 100 fields.
+    patient: Clients,
     places: Arc<Mutex<Places>>,
 }
 
@@ -72,8 +74,8 @@ struct Places {
     all: usize,
     hosts: HashMap<String, Place>,
     taken: usize,
-    /// The hosts that are asked by HTTP/1.1 only.
-    http1: HashSet<String>,
+    /// The hosts that are asked with patience.
+    patient: HashSet<String>,
 }
 
 /// The places of one scheme, name and port.
@@ -90,22 +92,22 @@ pub(super) struct Lease<'a> {
     connections: &'a Connections,
     /// The host, if the connection stays open.
     host: Option<String>,
-    http1: bool,
+    patient: bool,
 }
 
 impl Connections {
     pub(super) fn new(guard: &Arc<Guard>, options: &Options) -> Result<Self, FetchError> {
         let roots = options.authorities().map_err(FetchError::setup)?;
         let mut tls = certificate::config(roots).map_err(FetchError::setup)?;
-        let clients = |tls: &ClientConfig| {
-            let client = |idle| client(guard, options, tls, idle);
+        let clients = |tls: &ClientConfig, patient| {
+            let client = |idle| client(guard, options, tls, idle, patient);
             Ok::<_, FetchError>(Clients { lasting: client(IDLE_PER_HOST)?, closing: client(0)? })
         };
         Ok(Self {
-            any: clients(&tls)?,
-            http1: {
+            any: clients(&tls, false)?,
+            patient: {
                 tls.alpn_protocols = vec![b"http/1.1".to_vec()];
-                clients(&tls)?
+                clients(&tls, true)?
             },
             places: Arc::new(Mutex::new(Places::new(IDLE.min(descriptors() / 4)))),
         })
@@ -115,8 +117,8 @@ impl Connections {
     pub(super) fn lease(&self, url: &Url) -> Lease<'_> {
         let host = &url[..Position::AfterPort];
         let mut places = self.places();
-        let (lasts, http1) = (places.take(host, Instant::now()), places.http1.contains(host));
-        Lease { connections: self, host: lasts.then(|| host.to_owned()), http1 }
+        let (lasts, patient) = (places.take(host, Instant::now()), places.patient.contains(host));
+        Lease { connections: self, host: lasts.then(|| host.to_owned()), patient }
     }
 
     fn places(&self) -> MutexGuard<'_, Places> {
@@ -126,24 +128,24 @@ impl Connections {
 
 impl Lease<'_> {
     pub(super) fn client(&self) -> &Client {
-        let Connections { any, http1, .. } = self.connections;
-        let clients = if self.http1 { http1 } else { any };
+        let Connections { any, patient, .. } = self.connections;
+        let clients = if self.patient { patient } else { any };
         if self.host.is_some() { &clients.lasting } else { &clients.closing }
     }
 
-    /// Asks by HTTP/1.1 from now on, unless that is what was done.
-    pub(super) fn downgrade(&mut self) -> bool {
-        !mem::replace(&mut self.http1, true)
+    /// Asks with patience from now on, unless that is what was done.
+    pub(super) fn be_patient(&mut self) -> bool {
+        !mem::replace(&mut self.patient, true)
     }
 
-    /// The host has answered: if that was by HTTP/1.1 after it had refused HTTP/2, it is asked so from now on.
+    /// The host has answered: if that took patience, it is asked so from now on.
     pub(super) fn answered(&self, url: &Url) {
-        if self.http1 {
+        if self.patient {
             let mut places = self.connections.places();
-            if places.http1.len() >= MAX_REFUSING {
-                places.http1.clear();
+            if places.patient.len() >= MAX_PATIENT {
+                places.patient.clear();
             }
-            places.http1.insert(url[..Position::AfterPort].to_owned());
+            places.patient.insert(url[..Position::AfterPort].to_owned());
         }
     }
 }
@@ -158,7 +160,7 @@ impl Drop for Lease<'_> {
 
 impl Places {
     fn new(all: usize) -> Self {
-        Self { all, hosts: HashMap::new(), taken: 0, http1: HashSet::new() }
+        Self { all, hosts: HashMap::new(), taken: 0, patient: HashSet::new() }
     }
 
     /// Takes a place for a connection that stays open, if there is one.
@@ -217,8 +219,13 @@ fn client(
     options: &Options,
     tls: &ClientConfig,
     idle: usize,
+    patient: bool,
 ) -> Result<Client, FetchError> {
-    builder(guard, options)
+    let mut client = builder(guard, options);
+    if patient {
+        client = client.http1_max_headers(MAX_FIELDS);
+    }
+    client
         .pool_max_idle_per_host(idle)
         .tls_backend_preconfigured(tls.clone())
         .build()
@@ -248,7 +255,6 @@ fn builder(guard: &Arc<Guard>, options: &Options) -> ClientBuilder {
         // The addresses of a name share it, so that a dead one leaves time for the next.
         .connect_timeout(connect_timeout(options.timeout))
         .pool_idle_timeout(IDLE_TIME)
-        .http1_max_headers(MAX_FIELDS)
         .http2_max_header_list_size(MAX_HEAD)
         // Browsers accept these too: a malformed header is no reason to lose a page.
         .http1_ignore_invalid_headers_in_responses(true)

@@ -170,11 +170,14 @@ impl FetchError {
         Self { kind: Kind::Setup, url, retryable: false, answered: false, reached: false, source }
     }
 
-    /// Whether the host has refused to speak HTTP/2, or closed the connection in its words.
-    pub(super) fn refuses_http2(&self) -> bool {
+    /// Whether the host has refused to speak HTTP/2, or closed the connection in its words, or its head has more fields than usual.
+    pub(super) fn needs_patience(&self) -> bool {
         causes(self).any(|cause| {
             let text = cause.to_string();
-            text.ends_with(HTTP1_REQUIRED) || text.starts_with(GOAWAY) || text == CLOSED
+            text.ends_with(HTTP1_REQUIRED)
+                || text.starts_with(GOAWAY)
+                || text == CLOSED
+                || text == LARGE_HEAD
         })
     }
 

@@ -349,14 +349,14 @@ impl Fetcher {
         Ok(response)
     }
 
-    /// Receives the head of the response, by HTTP/1.1 if the host refuses HTTP/2, and the host's address.
+    /// Receives the head of the response, with patience if the host needs it, and the host's address.
     async fn head(
         &self,
         request: (&Url, &HeaderMap),
         lease: &mut Lease<'_>,
     ) -> Result<(reqwest::Response, SocketAddr), FetchError> {
         let error = match self.send(request, lease.client()).await {
-            Err(error) if error.refuses_http2() && lease.downgrade() => error,
+            Err(error) if error.needs_patience() && lease.be_patient() => error,
             sent => return sent,
         };
         let sent = self.send(request, lease.client()).await.map_err(|_| error)?;

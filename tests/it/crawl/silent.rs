@@ -16,7 +16,7 @@ use pagesieve::{
     report::Report,
 };
 use tempfile::TempDir;
-use tokio::{runtime::Runtime, sync::watch};
+use tokio::{runtime::Runtime, sync::watch, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::site::{self, page};
@@ -99,7 +99,7 @@ fn config(directory: &TempDir, hosts: &BTreeMap<String, SocketAddr>) {
     let seeds: String =
         hosts.keys().map(|name| format!("[[seeds]]\nurl = 'http://{name}/'\n")).collect();
     let config = format!(
-        "[crawl]\nuser_agent = 'bot/1'\n[politeness]\ndelay = '0s'\n[fetch.resolve]\n{resolve}\n{seeds}"
+        "[crawl]\nuser_agent = 'bot/1'\n[politeness]\ndelay = '0s'\n[fetch]\ntimeout = '1h'\n[fetch.resolve]\n{resolve}\n{seeds}"
     );
     fs::write(directory.path().join("run.toml"), config).unwrap();
 }
@@ -129,7 +129,7 @@ fn a_signal_ends_a_crawl_of_silent_hosts() {
     assert!(killed.unwrap().success());
     let ended = child.wait_with_output().unwrap();
     assert_eq!(ended.status.code(), Some(143), "{ended:?}");
-    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_mins(10), "it waits for none of them");
 }
 
 #[cfg(unix)]
@@ -200,21 +200,19 @@ fn answers_without_end_delay_no_other_host() {
     let mut plan = site::plan(&server, directory.path(), &["none.test"], &seeds);
     plan.fetch.resolve = hosts;
     plan.crawl.concurrency = 8.try_into().unwrap();
-    let timeout = plan.fetch.timeout;
+    // Who waits until one of those is given up does not come to an end here.
+    plan.fetch.timeout = Duration::from_hours(1);
     let stop = CancellationToken::new();
     let (progress, mut watched) = watch::channel(Progress::default());
     let control = Control::default().with_stop(stop.clone()).with_progress(progress);
-    let took = Runtime::new().unwrap().block_on(async {
-        let began = Instant::now();
+    Runtime::new().unwrap().block_on(async {
         let watching = async {
-            drop(watched.wait_for(|progress| progress.counts.fetched >= 12).await);
+            let all = watched.wait_for(|progress| progress.counts.fetched >= 12);
+            let in_time = timeout(Duration::from_mins(5), all).await.is_ok();
             stop.cancel();
-            began.elapsed()
+            in_time
         };
-        let (report, took) = tokio::join!(crawl::run(plan, control), watching);
-        assert_eq!(report.unwrap().counts.fetched, 12);
-        took
+        let (report, in_time) = tokio::join!(crawl::run(plan, control), watching);
+        assert_eq!((report.unwrap().counts.fetched, in_time), (12, true));
     });
-    println!("12 pages in {took:?}");
-    assert!(took < timeout, "none of them waits until one of those is given up: {took:?}");
 }
