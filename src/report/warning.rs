@@ -378,10 +378,6 @@ impl Text<'_> {
         shown(text, SHOWN)
     }
 
-    fn next(reason: Reason) -> &'static str {
-        next_step(reason, None)
-    }
-
     fn named(count: impl PrimitiveType<Value = u64>, seeds: &[UnreachableSeed]) -> String {
         named(count.get(), seeds, |why| shown(why, SHOWN))
     }
@@ -390,14 +386,13 @@ impl Text<'_> {
         seeds.iter().any(|seed| seed.answered)
     }
 
-    fn next_for(seeds: &[UnreachableSeed]) -> &'static str {
-        if Self::is_answered(seeds) {
-            "Check these URLs."
-        } else if !seeds.is_empty() && seeds.iter().all(|seed| seed.server_error) {
-            "The server answers with an error that may pass: run the same command later."
-        } else {
-            Self::next(Reason::Failure)
-        }
+    fn may_pass(seeds: &[UnreachableSeed]) -> bool {
+        !seeds.is_empty() && seeds.iter().all(|seed| seed.server_error)
+    }
+
+    /// robots.txt forbids nothing if it was not received: then the host has failed.
+    fn cause(reason: Reason, cause: Option<SkipCause>) -> Reason {
+        if cause == Some(SkipCause::RobotsNotReceived) { Reason::Failure } else { reason }
     }
 
     /// Those that were asked and gave no answer come first.
@@ -440,44 +435,4 @@ fn named(count: u64, seeds: &[UnreachableSeed], about: impl Fn(&str) -> String) 
     let more = count.saturating_sub(NAMED_SEEDS as u64);
     all.extend((more > 0).then(|| format!("and {}", counted(more, "more seed"))));
     all.join("; ")
-}
-
-/// What to check if most URLs were skipped for this reason.
-fn next_step(reason: Reason, cause: Option<SkipCause>) -> &'static str {
-    match reason {
-        Reason::Robots if cause == Some(SkipCause::RobotsNotReceived) => {
-            next_step(Reason::Failure, None)
-        }
-        Reason::Robots => {
-            "`pagesieve explain URL --run RUN` shows what robots.txt says about a URL of this run, and `pagesieve crawl CONFIG --dry-run` about the seeds of a run that has not begun. For your own site, set politeness.obey_robots = false."
-        }
-        Reason::Scope => {
-            "Check scope, include and exclude of the [[seeds]]. `pagesieve crawl CONFIG --dry-run` shows what they admit before a run; after a change, the next start queues what they admit now."
-        }
-        Reason::Depth => "Raise max_depth of the [[seeds]] and crawl.max_depth.",
-        Reason::Budget => "Raise crawl.max_pages, or max_pages of the [[seeds]].",
-        Reason::Redirect => {
-            "Name the URL of a page; `pagesieve links RUN --broken` shows redirects that lead nowhere."
-        }
-        Reason::Status => "Check the seeds, and whether the site answers this user agent.",
-        Reason::Failure => "Check the host name, the network and fetch.timeout.",
-        Reason::ContentType => {
-            "Only HTML pages are judged: name pages in [[seeds]], or a sitemap with `sitemap`."
-        }
-        Reason::Noindex => {
-            "The pages ask not to be indexed, so only their links are followed. If they have links, raise max_depth."
-        }
-        Reason::DuplicateLinks => "Set links = \"follow\" in dedup.same_site and dedup.cross_site.",
-        Reason::Host => {
-            "Run the crawl again later; if a host asks for longer pauses, raise politeness.max_crawl_delay or politeness.max_retry_after."
-        }
-        Reason::Member => "Start the other members: `pagesieve cluster status` lists them.",
-        Reason::Pending => "Run the same command again.",
-        Reason::Rule | Reason::LowYield => {
-            "To fetch them anyway, set links = \"follow\" in dedup.same_site and dedup.cross_site."
-        }
-        Reason::Sitemap => {
-            "The sitemaps name no page that can be fetched: open one and check its URLs."
-        }
-    }
 }

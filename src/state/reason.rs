@@ -1,8 +1,8 @@
 //! Why a known URL is not a page that was judged. The crawl decides the reason, and `crawl/engine/record.rs` records it (`skip` or, for
 //! a URL that is not even queued, `add`; what is deferred `record_deferred` in `crawl/engine/learn.rs`); each variant of [`Reason`] names the function that decides.
 //!
-//! A new reason needs a variant with a new number here, in `ALL`, in `meaning`, in docs/run.md, and in `next_step` of
-//! `report/warning.rs`. Then decide
+//! A new reason needs a variant with a new number here, in `ALL`, in `meaning`, in docs/run.md, and in `next` of
+//! `report/warning.txt`. Then decide
 //!
 //! - whether a later start queues such URLs again: `requeue_skipped` in `crawl/engine/start.rs`
 //! - whether another link does: `rediscover` in `crawl/engine/record.rs`
