@@ -54,6 +54,13 @@ impl<const MAX: usize> Words<MAX> {
         let mut all = vec![Pattern::new(format!("{host}{}", parts.shape(&kinds)), Level::Own)];
         if is_view && let Some(view) = parts.view(&kinds) {
             all.push(Pattern::new(view, Level::View));
+            // Facets have many words, each of which would have to end: pages of one kind have parameters of the same names, too.
+            if !kinds.is_empty()
+                && let Some(names) = parts.shape(&[]).split_once('?')
+            {
+                let view = parts.view(&[]).unwrap_or_default().replace('…', names.1);
+                all.push(Pattern::new(view, Level::View));
+            }
         }
         all.push(Pattern::new(format!("{host}{}", parts.wide_shape()), Level::Wide));
         if let [first, next, ..] = parts.segments()
