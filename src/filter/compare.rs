@@ -242,9 +242,9 @@ struct Share {
 
 impl<'a> View<'a> {
     /// Two pages, each with what the other one has of it.
-    fn of(rule: &Rule, [one, other]: [&'a Side<'a>; 2]) -> [Self; 2] {
-        [[one, other], [other, one]].map(|[side, other]| {
-            let known = side.template.without([&one.all, &other.all]);
+    fn of(rule: &Rule, [one, two]: [&'a Side<'a>; 2]) -> [Self; 2] {
+        [[one, two], [two, one]].map(|[side, other]| {
+            let known = side.template.without([&side.all, &other.all]);
             let rarity = side.features.iter().map(|it| known.rarity(rule, *it)).collect();
             let (covered, tail) = (side.covered_by(other), tail(rule, side, other));
             Self { side, other, known, covered, rarity, tail }

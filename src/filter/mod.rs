@@ -34,6 +34,8 @@
 //! | `template.rs` | how common the parts of a page are on its origin |
 //! | `thresholds.rs` | which texts count as near |
 //! | `engine.rs` | the judgement, step by step |
+//! | `window.rs` | which documents may still be matched, and the index of their digests |
+//! | `store.rs` | what is kept of them: the store in memory |
 
 mod compare;
 mod document;

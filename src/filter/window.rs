@@ -376,7 +376,7 @@ fn spread(number: u64) -> u64 {
     number.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// The part of a hash, and its tag.
+/// The part of a hash, ten bits for [`PARTS`], and its tag.
 fn split(hash: u64) -> (usize, u32) {
     let bits = spread(hash);
     ((bits << 32 >> 54) as usize, (bits >> 32) as u32 & !ALIAS)
