@@ -86,8 +86,12 @@ pub use store::{JudgeError, Memory, Store};
 pub use template::Template;
 pub(crate) use template::{TemplateChange, TemplateSample};
 pub use thresholds::Thresholds;
-pub use verdict::{Facts, Judgement, Kind, Match, Previous, Step, Verdict};
-pub use window::{Representative, WindowOptions};
+#[cfg(feature = "state")]
+pub use verdict::Previous;
+pub use verdict::{Facts, Judgement, Kind, Match, Step, Verdict};
+#[cfg(feature = "state")]
+pub use window::Representative;
+pub use window::WindowOptions;
 
 /// The duplicate filter: judges documents in order of arrival, and remembers the unique ones of the window in a store. By default that is
 /// memory.
