@@ -60,6 +60,8 @@ pub(super) struct KeysBuilder {
     last: [u64; PASSAGE],
     words: usize,
     all: Vec<u64>,
+    /// Larger ones are not among the smallest, once the body text has ended.
+    bound: Option<u64>,
     /// The smallest of the body text, once it has ended.
     body: Option<Vec<u64>>,
     /// Those of the prose around it; some of them may be in the body text as well.
@@ -101,7 +103,9 @@ impl KeysBuilder {
         if self.words < PASSAGE {
             return;
         }
-        self.all.push(key);
+        if self.bound.is_none_or(|bound| key < bound) {
+            self.all.push(key);
+        }
         if self.body.is_some() {
             self.others.push(key);
         }
@@ -128,7 +132,8 @@ impl KeysBuilder {
         self.words = 0;
         self.end_line();
         self.line = None;
-        self.all = Sample::of(mem::take(&mut self.all), KEYS_SEARCHED).hashes;
+        let Sample { hashes, bound } = Sample::of(mem::take(&mut self.all), KEYS_SEARCHED);
+        (self.all, self.bound) = (hashes, bound);
         self.body = Some(self.all.iter().copied().take(KEYS_STORED).collect());
     }
 

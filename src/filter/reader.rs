@@ -35,10 +35,19 @@ pub(super) fn read(
     let mut reader = Reader::new(outline, fingerprinter);
     let own = reader.read_body();
     let lines = reader.body_lines().map(|(_, line)| outline.text_of(line));
-    let is_own = text.split(['\n', '\t']).eq(lines);
-    let sketch = if is_own { own } else { fingerprinter.sketch(text) };
+    let sketch = if consists_of(text, lines) { own } else { fingerprinter.sketch(text) };
     let content = keeps_content.then(|| reader.content());
     (sketch, content, reader.keys.finish())
+}
+
+/// Whether a text consists of these lines, with a line break or a tab after each.
+fn consists_of<'a>(mut text: &str, mut lines: impl Iterator<Item = &'a str>) -> bool {
+    let all = lines.try_for_each(|line| {
+        let after = text.strip_prefix(line)?;
+        text = after.strip_prefix(['\n', '\t']).or(after.is_empty().then_some(after))?;
+        Some(())
+    });
+    all.is_some() && text.is_empty()
 }
 
 /// The sketch of a text, and its keys.
