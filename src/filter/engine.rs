@@ -170,14 +170,10 @@ impl<S: Store> Filter<S> {
         let template = self.engine.templates.get(document.sketch.origin);
         let thresholds = &self.engine.thresholds;
         let ground = Ground { thresholds, template, thin: judgement.facts.thin };
-        Ok(match self.store.claim(document, &ground, is_looked_at)? {
-            // It becomes no alias: its match is not in this window.
-            Some(found) => {
-                let verdict = Verdict::Duplicate(found);
-                (self.engine.judgement(verdict, judgement.facts), Vec::new())
-            }
-            None => (judgement, new),
-        })
+        let found = self.store.claim(document, &ground, is_looked_at)?;
+        let Some(found) = found else { return Ok((judgement, new)) };
+        // It becomes no alias: its match is not in this window.
+        Ok((self.engine.judgement(Verdict::Duplicate(found), judgement.facts), Vec::new()))
     }
 
     /// Whether a document is a duplicate of one in this window. Also returns its digests that are not known yet.
