@@ -17,7 +17,7 @@ pub(super) fn print(entries: u64) -> Outcome<()> {
     let filter = black_box(window::filled(entries, Segment::Jieba, true));
     let whole = resident()? - begin;
     let before = resident()?;
-    let mut index = BlockIndex::with_layout(TableLayout::clone(filter.layout()))?;
+    let mut index = BlockIndex::with_layout(TableLayout::clone(filter.index().layout()))?;
     for id in 1..=entries {
         index.insert(DocId(id), window::signature(id).fingerprint());
     }

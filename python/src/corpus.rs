@@ -17,7 +17,7 @@ use arrow_schema::{ArrowError, DataType};
 use pagesieve::{
     Document, Filter,
     extract::{Extracted, Extractor},
-    filter::{Key, Rule, Sketch, Template, Thresholds, WindowOptions},
+    filter::{Key, Sketch, Template, Thresholds, WindowOptions},
     page::UrlOptions,
     submission::{Payload, Preparation, Submission},
 };
@@ -46,7 +46,6 @@ const TEMPLATE: usize = 32;
 #[derive(Debug)]
 pub(crate) struct Corpus {
     preparation: Preparation,
-    rule: Rule,
     thresholds: Thresholds,
     min_features: u32,
     /// The origin of the last marks, and its template.
@@ -81,7 +80,7 @@ impl Corpus {
     fn new(py: Python<'_>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let (mut options, seed) = options::read(py, options)?;
         options.hash_seed = pagesieve::fingerprint::HashSeedChoice::Fixed(seed);
-        let (rule, thresholds) = (options.rule, Thresholds::new(&options));
+        let thresholds = Thresholds::new(&options);
         let min_features = options.min_features.max(1);
         // Of the filter, only its documents are used.
         options.window = WindowOptions::new(NonZeroU64::MIN, None);
@@ -89,7 +88,7 @@ impl Corpus {
         let preparation = Preparation::new(Extractor::default(), UrlOptions::default(), documents);
         let (first, latest) = Default::default();
         let (origin, key) = (None, None);
-        Ok(Self { preparation, rule, thresholds, min_features, origin, key, first, latest })
+        Ok(Self { preparation, thresholds, min_features, origin, key, first, latest })
     }
 
     /// The sketch of each row with `id` and `text` or `html`, perhaps `url` and `content_type`: what is compared, the digest by which it is found if it is
@@ -235,7 +234,7 @@ impl Corpus {
                 |other: &Sketch| other.keys().iter().any(|it| page.keys().contains(it));
             let is_repeated = unique.iter().any(|other| {
                 let sides = [(page, &template), (other, &template)];
-                share_keys(other) && self.thresholds.repeats(&self.rule, sides).is_some()
+                share_keys(other) && self.thresholds.repeats(sides).is_some()
             });
             if !is_repeated && unique.len() < TEMPLATE {
                 template.learn(page);
@@ -274,9 +273,7 @@ impl Corpus {
     fn add(&mut self, document: Held, pairs: &mut Pairs) {
         let before = pairs.later.len();
         for other in self.first.iter().chain(&self.latest) {
-            let Some(found) = document.repeats(other, &self.rule, &self.thresholds) else {
-                continue;
-            };
+            let Some(found) = document.repeats(other, &self.thresholds) else { continue };
             pairs.earlier.push(other.row);
             pairs.later.push(document.row);
             pairs.similarity.push(found.similarity);
@@ -298,7 +295,6 @@ impl Held {
     fn repeats(
         &self,
         other: &Self,
-        rule: &Rule,
         thresholds: &Thresholds,
     ) -> Option<pagesieve::filter::Match> {
         let origin = self.sketch.origin();
@@ -306,10 +302,10 @@ impl Held {
             let both = [(&self.sketch, &*self.marks), (&other.sketch, &*other.marks)];
             let template = Template::of_marks(&both);
             let sides = [(&self.sketch, &template), (&other.sketch, &template)];
-            return thresholds.repeats(rule, sides);
+            return thresholds.repeats(sides);
         }
         let sides = [(&self.sketch, &self.template), (&other.sketch, &other.template)];
-        thresholds.repeats(rule, sides)
+        thresholds.repeats(sides)
     }
 }
 

@@ -18,7 +18,7 @@ use pagesieve::{
     Document, DurableFilter,
     cluster::Address,
     extract::Extractor,
-    filter::{self, Held, Key, Options, OptionsError, Thresholds, WindowOptions},
+    filter::{self, Key, Options, OptionsError, Representative, Thresholds, WindowOptions},
     fingerprint::{Feature, HashSeed, HashSeedChoice},
     page::{GivenId, Id, UrlOptions},
     state,
@@ -157,7 +157,7 @@ impl Window {
     }
 
     /// The document that is meant, if it is in the window.
-    fn find(&self, identities: &[Identity]) -> Option<Held> {
+    fn find(&self, identities: &[Identity]) -> Option<Representative> {
         identities.iter().find_map(|it| either!(self, filter => filter.find(it.key)))
     }
 
@@ -514,8 +514,8 @@ impl Filter {
         let dict = PyDict::new(py);
         dict.set_item("id", id)?;
         dict.set_item("time", held.at.0)?;
-        dict.set_item("fingerprint", held.signature.map(|it| it.fingerprint().to_string()))?;
-        dict.set_item("signature", held.signature.map(|it| it.to_string()))?;
+        dict.set_item("fingerprint", held.signature().map(|it| it.fingerprint().to_string()))?;
+        dict.set_item("signature", held.signature().map(|it| it.to_string()))?;
         Ok(Some(dict))
     }
 

@@ -42,9 +42,9 @@ impl<'a> Claim<'a> {
 
     /// How it repeats a document that another one has claimed, if it does. The match has no number.
     fn repeats(&self, other: &Sketch, marks: &[u8]) -> Option<Match> {
-        let Ground { rule, thresholds, template, .. } = *self.ground;
+        let Ground { thresholds, template, .. } = *self.ground;
         let known = Template::of_marks(&[(other, marks)]);
-        thresholds.repeats(rule, [(self.document.sketch(), template), (other, &known)])
+        thresholds.repeats([(self.document.sketch(), template), (other, &known)])
     }
 }
 

@@ -19,7 +19,6 @@ use super::{
 use crate::{
     filter::{Content, Document, Engine, Key, Match, Options, Thresholds},
     fingerprint::{HashSeed, Recipe},
-    index::Index,
     learn::LearntRule,
     page::{DocId, GivenId, NormalUrl, Timestamp, UrlOptions},
     report::{
@@ -452,7 +451,6 @@ impl PastRun {
     pub fn window(&self, options: &Options, recipe: Recipe) -> Result<RunWindow, CrawlError> {
         let own = self.options()?.filter();
         let hold = Thresholds::new(options) == Thresholds::new(&own)
-            && options.rule == own.rule
             && options.compares_content() == own.compares_content();
         Ok(RunWindow(PastWindow::open(&self.path, options, recipe, hold)?))
     }
@@ -461,9 +459,9 @@ impl PastRun {
     ///
     /// # Errors
     /// If the state cannot be read.
-    pub(crate) fn restore_template<I: Index>(
+    pub(crate) fn restore_template(
         &self,
-        engine: &mut Engine<I>,
+        engine: &mut Engine,
         document: &Document,
     ) -> Result<(), CrawlError> {
         let Some(origin) = document.sketch.origin else { return Ok(()) };

@@ -320,7 +320,9 @@ pub(super) fn stream(corpus: &Corpus, options: &Options, sketches: &[Sketch]) ->
         let document = match corpus.outlines.get(place) {
             Some(outline) => {
                 let page = documents.outlined(&id, Some(host), text, outline);
-                page.with_text_sketch(sketch.clone()).with_time(Timestamp(0))
+                let mut page = page.with_time(Timestamp(0));
+                page.sketch.text = sketch.clone();
+                page
             }
             None => documents.sketched(&id, sketch.clone(), corpus.chars[place]),
         };

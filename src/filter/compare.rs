@@ -21,10 +21,10 @@ use serde::{Deserialize, Serialize};
 use super::{
     rule::Rule,
     sketch::{
-        Block, Content, Feature, PASSAGE, Place, Sketch, Tail, Token, feature_of_target,
+        Block, Content, Feature, OriginKey, PASSAGE, Place, Sketch, Tail, Token, feature_of_target,
         feature_of_title, sampled,
     },
-    template::{Frequencies, Template},
+    template::{Frequencies, Template, number},
 };
 use crate::fingerprint::similarity;
 
@@ -77,13 +77,11 @@ pub fn compare(
     later: (&Sketch, &Template),
     earlier: (&Sketch, &Template),
 ) -> Comparison {
-    let origins = [later.0.origin, earlier.0.origin];
-    let is_one_origin = origins[0].is_some() && origins[0] == origins[1];
-    if let [Some(one), Some(other)] = [&later.0.content, &earlier.0.content] {
-        let templates = [later.1, earlier.1];
-        let sides = [one, other].map(|content| Side::new(rule, content));
-        return sides[0].compare(rule, &sides[1], templates, is_one_origin);
+    let sides = [later, earlier].map(|(sketch, template)| Side::of(rule, sketch, template));
+    if let [Some(later), Some(earlier)] = &sides {
+        return later.compare(rule, earlier);
     }
+    let is_one_origin = are_one([later.0.origin, earlier.0.origin]);
     let [one, other] = [&later.0.text, &earlier.0.text];
     let are_equal = one.digest.is_some() && one.digest == other.digest;
     let distance = one.signature.distance(&other.signature);
@@ -91,21 +89,27 @@ pub fn compare(
     Comparison { similarity, is_one_origin, ..Comparison::default() }
 }
 
+/// Whether two origins are known, and one.
+fn are_one([one, other]: [Option<OriginKey>; 2]) -> bool {
+    one.is_some() && one == other
+}
+
 /// A page whose own content weighs less is thin: fewer than three words.
 const THIN: f64 = 3.0;
 
 /// Whether a document has hardly any content of its own, as far as is known of its origin.
 pub(super) fn is_thin(rule: &Rule, sketch: &Sketch, template: &Template) -> bool {
-    match &sketch.content {
-        Some(content) => Side::new(rule, content).is_thin(rule, template),
-        None => sketch.text.features == 0,
-    }
+    let side = Side::of(rule, sketch, template);
+    side.map_or(sketch.text.features == 0, |side| side.is_thin(rule))
 }
 
 /// A page that is compared: what is looked up in it, made once.
 #[derive(Clone, Debug)]
 pub(super) struct Side<'a> {
     content: &'a Content,
+    pub(super) origin: Option<OriginKey>,
+    /// That of its origin.
+    template: &'a Template,
     ranges: Vec<Range<usize>>,
     /// The passage from each token on.
     passages: Vec<u64>,
@@ -119,7 +123,17 @@ pub(super) struct Side<'a> {
 }
 
 impl<'a> Side<'a> {
-    pub(super) fn new(rule: &Rule, content: &'a Content) -> Self {
+    /// A document, if it is a page.
+    fn of(rule: &Rule, sketch: &'a Sketch, template: &'a Template) -> Option<Self> {
+        Some(Self::new(rule, sketch.content.as_ref()?, sketch.origin, template))
+    }
+
+    pub(super) fn new(
+        rule: &Rule,
+        content: &'a Content,
+        origin: Option<OriginKey>,
+        template: &'a Template,
+    ) -> Self {
         let passages: Vec<u64> = content.passages().collect();
         let mut has = HashSet::with_capacity(passages.len());
         let weight = |token: &Token| if token.is_character() { rule.character } else { 1.0 };
@@ -138,30 +152,22 @@ impl<'a> Side<'a> {
         let ranges = content.ranges().collect();
         let features: Vec<Feature> = content.block_features().collect();
         let all = content.features(features.iter().copied());
-        Self { content, ranges, passages, has, features, all, weights }
+        Self { content, origin, template, ranges, passages, has, features, all, weights }
     }
 
-    /// Compares it with an earlier page. Both come with the template of their origins, which are one or two.
-    pub(super) fn compare(
-        &self,
-        rule: &Rule,
-        earlier: &Self,
-        templates: [&Template; 2],
-        is_one_origin: bool,
-    ) -> Comparison {
-        let pages = [self.content, earlier.content];
-        let known = templates.map(|template| template.without([&self.all, &earlier.all]));
-        let titles = Titles::of(rule, pages, &known);
-        let views =
-            [View::new(rule, self, earlier, &known[0]), View::new(rule, earlier, self, &known[1])];
+    /// Compares it with an earlier page.
+    pub(super) fn compare(&self, rule: &Rule, earlier: &Self) -> Comparison {
+        let is_one_origin = are_one([self.origin, earlier.origin]);
+        let views = View::of(rule, [self, earlier]);
+        let titles = Titles::of(rule, &views);
         let [one, other] = if is_one_origin {
-            views.map(|view| view.on_one_origin(rule))
+            views.each_ref().map(|view| view.on_one_origin(rule))
         } else {
-            let views = views.map(|view| view.on_two_origins(rule, titles.one));
-            let is_article = views.iter().any(|view| view.is_in_body);
-            views.map(|view| if is_article { view } else { Share { shared: 0.0, ..view } })
+            let shares = views.each_ref().map(|view| view.on_two_origins(rule, titles.one));
+            let is_article = shares.iter().any(|it| it.is_in_body);
+            shares.map(|it| if is_article { it } else { Share { shared: 0.0, ..it } })
         };
-        let targets = if is_one_origin { targets(pages, &known, rule) } else { [0.0; 2] };
+        let targets = if is_one_origin { views.map(|view| view.targets(rule)) } else { [0.0; 2] };
         let unshared =
             [one.unshared + rule.target * targets[0], other.unshared + rule.target * targets[1]];
         let shared = one.shared.max(other.shared);
@@ -186,8 +192,8 @@ impl<'a> Side<'a> {
     }
 
     /// Whether what of it is not common on its site is hardly anything.
-    pub(super) fn is_thin(&self, rule: &Rule, template: &Template) -> bool {
-        let known = template.without([&self.all, &self.all]);
+    pub(super) fn is_thin(&self, rule: &Rule) -> bool {
+        let known = self.template.without([&self.all, &self.all]);
         let Tail { words, characters, .. } = self.content.tail;
         let mut sum = f64::from(words) + f64::from(characters);
         for (feature, range) in self.features.iter().zip(&self.ranges) {
@@ -215,6 +221,8 @@ impl<'a> Side<'a> {
 struct View<'a> {
     side: &'a Side<'a>,
     other: &'a Side<'a>,
+    /// How common its parts are on its site.
+    known: Frequencies<'a>,
     /// For each token whether it is in a passage of both.
     covered: Vec<bool>,
     /// For each block how much of its weight counts, by how common it is on the site.
@@ -233,9 +241,14 @@ struct Share {
 }
 
 impl<'a> View<'a> {
-    fn new(rule: &Rule, side: &'a Side<'a>, other: &'a Side<'a>, known: &Frequencies<'_>) -> Self {
-        let rarity: Vec<f64> = side.features.iter().map(|it| known.rarity(rule, *it)).collect();
-        Self { side, other, covered: side.covered_by(other), rarity, tail: tail(rule, side, other) }
+    /// Two pages, each with what the other one has of it.
+    fn of(rule: &Rule, [one, two]: [&'a Side<'a>; 2]) -> [Self; 2] {
+        [[one, two], [two, one]].map(|[side, other]| {
+            let known = side.template.without([&side.all, &other.all]);
+            let rarity = side.features.iter().map(|it| known.rarity(rule, *it)).collect();
+            let (covered, tail) = (side.covered_by(other), tail(rule, side, other));
+            Self { side, other, known, covered, rarity, tail }
+        })
     }
 
     /// Whether the other page has an equal block.
@@ -285,28 +298,34 @@ impl<'a> View<'a> {
             .collect();
         let weights: Vec<f64> = sums.iter().map(|[shared, _]| *shared).collect();
         let element = enclosing_element(blocks, &weights, rule.enclosing);
+        let sum = |start: f64, part: usize, counts: &dyn Fn(usize) -> bool| {
+            let counted = sums.iter().enumerate().filter(|(number, _)| counts(*number));
+            counted.fold(start, |sum, (_, weights)| sum + weights[part])
+        };
+        let is_body = |number: usize| blocks[number].place.is_body();
+        let is_inside = |number: usize| element.contains(&number);
         let [tail, own_tail] = self.tail;
-        let (mut shared, mut in_body, mut in_element) = (tail, tail, tail);
-        let (mut own_body, mut own_element, mut own_around) = (own_tail, 0.0, own_tail);
-        for (number, [both, own]) in sums.into_iter().enumerate() {
-            shared += both;
-            if element.contains(&number) {
-                in_element += both;
-                own_element += own;
-            }
-            if blocks[number].place.is_body() {
-                in_body += both;
-                own_body += own;
-                own_around += if element.contains(&number) { 0.0 } else { own };
-            }
-        }
+        let shared = sum(tail, 0, &|_| true);
         if shared == 0.0 {
             return Share::default();
         }
-        let is_in_body = 2.0 * in_body >= shared;
-        let of_element = own_element + (1.0 - one_title) * own_around;
+        let is_in_body = 2.0 * sum(tail, 0, &is_body) >= shared;
+        let own_around = sum(own_tail, 1, &|number| is_body(number) && !is_inside(number));
+        let of_element = sum(0.0, 1, &is_inside) + (1.0 - one_title) * own_around;
+        let own_body = sum(own_tail, 1, &is_body);
         let unshared = if is_in_body { own_body.min(of_element) } else { of_element };
-        Share { shared: in_element, unshared, is_in_body }
+        Share { shared: sum(tail, 0, &is_inside), unshared, is_in_body }
+    }
+
+    /// The targets that only this page links to in its body text, as far as they are not common on its site.
+    fn targets(&self, rule: &Rule) -> f64 {
+        let [mine, _] = &self.side.content.targets;
+        let [in_body, others] = &self.other.content.targets;
+        let bound = mine.bound.into_iter().chain(in_body.bound).chain(others.bound).min();
+        let only = mine.up_to(bound).iter().filter(|it| !in_body.has(**it) && !others.has(**it));
+        let sum: f64 = only.map(|it| self.known.rarity(rule, feature_of_target(*it))).sum();
+        // Of many targets a sample is known.
+        sum * bound.map_or(1.0, |bound| 65_536.0 / (f64::from(bound) + 1.0))
     }
 }
 
@@ -333,27 +352,16 @@ pub(crate) struct Passage {
 }
 
 /// The passages of two pages in page order, and how each compares with the other page.
-pub(super) fn passages(
-    rule: &Rule,
-    sides: [&Side<'_>; 2],
-    templates: [&Template; 2],
-    is_one_origin: bool,
-) -> [Vec<Passage>; 2] {
-    let [one, other] = sides;
-    let known = templates.map(|template| template.without([&one.all, &other.all]));
-    let views = [View::new(rule, one, other, &known[0]), View::new(rule, other, one, &known[1])];
-    views.map(|view| view.passages(rule, is_one_origin))
-}
-
-impl View<'_> {
-    fn passages(&self, rule: &Rule, is_one_origin: bool) -> Vec<Passage> {
-        let runs =
-            if is_one_origin { self.covered.clone() } else { long_runs(&self.covered, rule.run) };
+pub(super) fn passages(rule: &Rule, sides: [&Side<'_>; 2]) -> [Vec<Passage>; 2] {
+    let is_one_origin = are_one(sides.map(|side| side.origin));
+    View::of(rule, sides).map(|view| {
+        let least = if is_one_origin { 1 } else { rule.run };
+        let runs = long_runs(&view.covered, least);
         let mut found = Vec::new();
-        for (block, range) in self.side.ranges.iter().enumerate() {
-            let is_equal = is_one_origin && self.has_block(block);
+        for (block, range) in view.side.ranges.iter().enumerate() {
+            let is_equal = is_one_origin && view.has_block(block);
             let part = |is_shared: bool| match is_shared || is_equal {
-                _ if self.rarity[block] < 0.5 => Part::Common,
+                _ if view.rarity[block] < 0.5 => Part::Common,
                 true => Part::Shared,
                 false => Part::Own,
             };
@@ -366,7 +374,7 @@ impl View<'_> {
             }
         }
         found
-    }
+    })
 }
 
 /// What of the tail of a page another one has, and what not. Both are estimates: of a tail a sample of passages is known.
@@ -394,11 +402,6 @@ fn tail(rule: &Rule, side: &Side<'_>, other: &Side<'_>) -> [f64; 2] {
     [weight * share, weight * (1.0 - share)]
 }
 
-/// A count of what is kept of a page.
-pub(super) fn number(count: usize) -> f64 {
-    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
-}
-
 /// How the titles of two pages agree.
 struct Titles {
     /// From 0 to 1: whether all words of one are in the other, and enough of them.
@@ -408,17 +411,17 @@ struct Titles {
 }
 
 impl Titles {
-    fn of(rule: &Rule, pages: [&Content; 2], known: &[Frequencies<'_>; 2]) -> Self {
+    fn of(rule: &Rule, views: &[View<'_>; 2]) -> Self {
         let (mut both, mut own) = (0.0, [0.0; 2]);
-        for (page, [mine, theirs]) in [pages, [pages[1], pages[0]]].into_iter().enumerate() {
-            for word in &mine.title {
+        for (page, View { side, other, .. }) in views.iter().enumerate() {
+            for word in &side.content.title {
                 let token = if word.is_character { rule.character } else { 1.0 };
                 let feature = feature_of_title(word.hash);
-                let rarity = |known: &Frequencies<'_>| known.rarity(rule, feature);
-                match theirs.title.binary_search(word) {
-                    Ok(_) if page == 0 => both += token * rarity(&known[0]).min(rarity(&known[1])),
+                let weight = |page: usize| token * views[page].known.rarity(rule, feature);
+                match other.content.title.binary_search(word) {
+                    Ok(_) if page == 0 => both += weight(0).min(weight(1)),
                     Ok(_) => {}
-                    Err(_) => own[page] += token * rarity(&known[page]),
+                    Err(_) => own[page] += weight(page),
                 }
             }
         }
@@ -428,21 +431,6 @@ impl Titles {
         let other = less.max(few * (both + less).min(1.0)).min(1.0);
         Self { one: (both / rule.title_words).min(1.0) * (1.0 - other).max(0.0), other }
     }
-}
-
-/// The targets that only one of the pages links to in its body text, as far as they are not common on its site.
-fn targets(pages: [&Content; 2], known: &[Frequencies<'_>; 2], rule: &Rule) -> [f64; 2] {
-    let mut own = [0.0; 2];
-    for (page, [mine, theirs]) in [pages, [pages[1], pages[0]]].into_iter().enumerate() {
-        let [mine, _] = &mine.targets;
-        let [in_body, others] = &theirs.targets;
-        let bound = mine.bound.into_iter().chain(in_body.bound).chain(others.bound).min();
-        let only = mine.up_to(bound).iter().filter(|it| !in_body.has(**it) && !others.has(**it));
-        let sum: f64 = only.map(|it| known[page].rarity(rule, feature_of_target(*it))).sum();
-        // Of many targets a sample is known.
-        own[page] = sum * bound.map_or(1.0, |bound| 65_536.0 / (f64::from(bound) + 1.0));
-    }
-    own
 }
 
 /// The runs of at least this many.
@@ -494,15 +482,21 @@ mod tests {
         is_one_origin: bool,
     ) -> Comparison {
         let rule = Rule::default();
-        let sides = [one, other].map(|content| Side::new(&rule, content));
-        sides[0].compare(&rule, &sides[1], templates, is_one_origin)
+        let origins = ["a", if is_one_origin { "a" } else { "b" }].map(OriginKey::of);
+        let [one, other] = [(one, 0), (other, 1)]
+            .map(|(content, page)| Side::new(&rule, content, Some(origins[page]), templates[page]));
+        one.compare(&rule, &other)
+    }
+
+    fn sketch(page: &Content) -> Sketch {
+        Sketch { content: Some(page.clone()), ..Sketch::of_text(TextSketch::default(), None) }
     }
 
     /// Templates that have learnt from these pages.
     fn template(pages: &[Content]) -> Template {
         let mut template = Template::default();
         for page in pages {
-            template.learn_from(page);
+            template.learn(&sketch(page));
         }
         template
     }
@@ -555,10 +549,7 @@ mod tests {
         ) {
             let known: Vec<_> = (0..pages.len()).filter(|at| has.get(*at) != Some(&false)).collect();
             let whole = template(&known.iter().map(|&at| pages[at].clone()).collect::<Vec<_>>());
-            let sketches = [0, 1].map(|at| Sketch {
-                content: Some(pages[at].clone()),
-                ..Sketch::of_text(TextSketch::default(), None)
-            });
+            let sketches = [0, 1].map(|at| sketch(&pages[at]));
             let marks = sketches.each_ref().map(|sketch| whole.marks(sketch));
             let marked = Template::of_marks(&[(&sketches[0], &marks[0]), (&sketches[1], &marks[1])]);
             for is_one_origin in [true, false] {
@@ -570,8 +561,9 @@ mod tests {
         #[test]
         fn what_is_covered_is_in_a_passage_of_both(one in any_content(), other in any_content()) {
             let covered = {
-                let rule = Rule::default();
-                Side::new(&rule, &one).covered_by(&Side::new(&rule, &other))
+                let (rule, none) = (Rule::default(), Template::default());
+                let side = |content| Side::new(&rule, content, None, &none);
+                side(&one).covered_by(&side(&other))
             };
             let mut expected = vec![false; one.tokens.len()];
             for start in 0..(one.tokens.len() + 1).saturating_sub(PASSAGE) {
@@ -630,14 +622,12 @@ mod tests {
 
     #[test]
     fn titles_are_two_if_one_has_hardly_any_of_the_words_of_the_other() {
-        let rule = Rule::default();
         let titled = |words: std::ops::Range<u16>| Content {
             title: words.map(|hash| TitleWord { hash, is_character: false }).collect(),
             ..Content::default()
         };
         let none = Template::default();
-        let known = [&none, &none].map(|template| template.without([&[], &[]]));
-        let other = |a: &Content, b: &Content| Titles::of(&rule, [a, b], &known).other;
+        let other = |a: &Content, b: &Content| found(a, b, [&none; 2], true).other_title;
         let title = titled(0..10);
         for (page, expected) in [
             (titled(0..10), 0.0),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{
     keys::Keys,
     reader,
-    sketch::{Content, Key, OriginKey, Sketch},
+    sketch::{Key, OriginKey, Sketch},
     verdict::Facts,
 };
 #[cfg(feature = "html")]
@@ -86,17 +86,6 @@ impl Document {
         Self { key, ..self }
     }
 
-    /// The same document with this sketch of its text, by another seed perhaps: documents that are judged together have one seed.
-    #[cfg(feature = "cli")]
-    pub(crate) fn with_text_sketch(self, text: TextSketch) -> Self {
-        Self { sketch: Sketch { text, ..self.sketch }, ..self }
-    }
-
-    /// The same document with the content that a run keeps of it.
-    pub(crate) fn with_content(self, content: Content) -> Self {
-        Self { sketch: Sketch { content: Some(content), ..self.sketch }, ..self }
-    }
-
     /// The same document with this time of arrival. By default it is the time at which the document was made. A time before that of an
     /// earlier document counts as that document's.
     #[must_use]
@@ -120,7 +109,7 @@ impl Document {
 pub struct Documents {
     fingerprinter: Arc<Fingerprinter>,
     /// Whether pages are compared by their content.
-    reads_content: bool,
+    pub(super) reads_content: bool,
     /// Whether a text has keys too, by which others find it that share the window.
     are_shared: bool,
 }
@@ -150,12 +139,6 @@ impl Documents {
     #[must_use]
     pub fn text(&self, id: &str, text: &str) -> Document {
         self.document(id, None, with_language(text), None)
-    }
-
-    /// A plain text from an origin, arriving now: a host, for instance.
-    #[must_use]
-    pub fn text_from(&self, origin: &str, id: &str, text: &str) -> Document {
-        self.document(id, Some(origin), with_language(text), None)
     }
 
     /// The body text of a page, arriving now, together with what the extractor found in the page. The id is the page's URL.
@@ -249,28 +232,28 @@ impl Documents {
         (text, lang): (&str, Option<Lang>),
         outline: Option<&Outline>,
     ) -> Document {
-        let origin = origin.map(OriginKey::of);
-        let content = outline.filter(|it| self.reads_content && !it.parents().is_empty());
-        let of_text = |sketch: TextSketch| {
-            let digest = sketch.digest.or_else(|| digest_without_words(text));
-            Sketch::of_text(TextSketch { digest, ..sketch }, origin)
+        let page = outline.filter(|it| !it.parents().is_empty());
+        let (text_sketch, content, keys) = match page {
+            Some(page) => reader::read(page, text, &self.fingerprinter, self.reads_content),
+            None if outline.is_some() || self.are_shared => {
+                let (sketch, keys) = reader::read_text(text, &self.fingerprinter);
+                (sketch, None, keys)
+            }
+            None => (self.fingerprinter.sketch(text), None, Keys::default()),
         };
-        let (sketch, searched, read) = if let Some(outline) = content {
-            let (content, keys, sketch) = reader::read(outline, text, &self.fingerprinter);
-            let sketch = Sketch { content: Some(content), keys: keys.stored, ..of_text(sketch) };
-            (sketch, keys.searched, keys.read)
-        } else {
-            let (sketch, keys) = if outline.is_some() || self.are_shared {
-                reader::read_text(outline, text, &self.fingerprinter)
-            } else {
-                (self.fingerprinter.sketch(text), Keys::default())
-            };
-            let stored = if self.are_shared { keys.stored } else { Vec::new() };
-            let read = if outline.is_some() { keys.read } else { Vec::new() };
-            (Sketch { keys: stored, ..of_text(sketch) }, Vec::new(), read)
-        };
-        let document = self.sketched(id, TextSketch::default(), chars(text));
-        Document { lang, at: Timestamp::now(), sketch, searched, read, ..document }
+        let digest = text_sketch.digest.or_else(|| digest_without_words(text));
+        let text_sketch = TextSketch { digest, ..text_sketch };
+        let (has_content, origin) = (content.is_some(), origin.map(OriginKey::of));
+        let if_used = |keys, is_used| if is_used { keys } else { Vec::new() };
+        let keys_stored = if_used(keys.stored, has_content || self.are_shared);
+        Document {
+            lang,
+            at: Timestamp::now(),
+            sketch: Sketch { content, keys: keys_stored, ..Sketch::of_text(text_sketch, origin) },
+            searched: if_used(keys.searched, has_content),
+            read: if outline.is_some() { keys.read } else { Vec::new() },
+            ..self.sketched(id, TextSketch::default(), chars(text))
+        }
     }
 }
 

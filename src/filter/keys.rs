@@ -7,13 +7,13 @@
 //! VLDB 1980): a page that enters waits for the entries of two buckets to be moved.
 //!
 //! Nothing is removed when a page leaves the window: a full bucket first drops the entries of such pages, and only what then has no room
-//! goes to a table beside the buckets, some 8 % of the entries. A key of [`COMMON`] pages of the window is a text of vendors or templates: it
+//! goes to memory of its own, some 12 % of the entries. A key of [`COMMON`] pages of the window is a text of vendors or templates: it
 //! finds no candidates, and the latest [`KEPT`] of its entries are kept. So a table that is made anew from the pages of the window finds
 //! the same as one that grew with it, unless one that has left early (a page that changed) had a key of more than [`KEPT`] pages.
 
-use std::collections::HashMap;
+use std::mem;
 
-use super::{sketch::PASSAGE, window::IncrementalMap};
+use super::sketch::{PASSAGE, Sample};
 use crate::page::DocId;
 
 /// The number of keys of its body text under which a page is entered, and of its other prose.
@@ -27,15 +27,16 @@ const READ: usize = 1_024;
 /// Buckets that are allocated together.
 const BLOCK: usize = 512;
 /// Entries of a bucket.
-const SLOTS: usize = 16;
+const SLOTS: usize = 14;
 /// Buckets for each page of the window.
 const BUCKETS_PER_PAGE: usize = 2;
-/// What a page of the window takes, without the entries that have no room in its buckets: up to 40 bytes more.
+/// What a page of the window takes, without the entries that have no room in its buckets: up to 24 bytes more.
 pub(crate) const BYTES_PER_PAGE: u64 = (BUCKETS_PER_PAGE * size_of::<Bucket>()) as u64;
 /// A key that at least this many pages have finds none of them.
 const COMMON: usize = 8;
 /// So many pages of a key are kept.
 const KEPT: usize = 2 * COMMON;
+const _: () = assert!(SLOTS <= KEPT);
 /// Entries without room in one bucket, at most: only keys that were made for it are so many.
 const MOST_BEYOND: usize = 16 * SLOTS;
 /// Bits of an entry for the page's number; the others are for the key.
@@ -58,159 +59,139 @@ pub(super) struct KeysBuilder {
     /// The hashes of the last words, the latest last.
     last: [u64; PASSAGE],
     words: usize,
-    all: BottomK<u64, KEYS_SEARCHED>,
+    all: Vec<u64>,
+    /// Larger ones are not among the smallest, once the body text has ended.
+    bound: Option<u64>,
     /// The smallest of the body text, once it has ended.
     body: Option<Vec<u64>>,
     /// Those of the prose around it; some of them may be in the body text as well.
-    others: BottomK<u64, { 2 * KEYS_STORED }>,
-    lines: LinePassages,
-}
-
-/// Samples the passages of the lines of a body text, in page order. No passage goes on to the next line, and a shorter line is one. So lines of other
-/// pages in another order have no passage of their own.
-#[derive(Clone, Debug, Default)]
-struct LinePassages {
-    line: usize,
-    /// The words of the line, and the key of the last of them, at most as many as a passage has.
-    words: usize,
-    key: u64,
-    sampled: Vec<u32>,
-}
-
-impl LinePassages {
-    /// Adds a word with the key of the passage that ends with it.
-    fn push(&mut self, line: usize, hash: u64, passage: u64) {
-        if line != self.line {
-            self.end();
-            self.line = line;
-        }
-        self.words += 1;
-        self.key = mixed(self.key, hash);
-        if self.words >= PASSAGE {
-            self.sample(passage);
-        }
-    }
-
-    /// The line ends here.
-    fn end(&mut self) {
-        if (1..PASSAGE).contains(&self.words) {
-            self.sample(self.key ^ (self.key >> 32));
-        }
-        (self.words, self.key) = (0, 0);
-    }
-
-    #[allow(clippy::cast_possible_truncation, reason = "a hash")]
-    fn sample(&mut self, key: u64) {
-        if (key >> 32).is_multiple_of(READ_ONE_IN) && self.sampled.len() < READ {
-            self.sampled.push((key >> 16) as u32);
-        }
-    }
+    others: Vec<u64>,
+    /// The line of the last word, and how many words of it there were.
+    line: Option<usize>,
+    line_words: usize,
+    /// See [`Keys::read`].
+    read: Vec<u32>,
 }
 
 /// A hash of words, and one more.
-fn mixed(key: u64, hash: u64) -> u64 {
+pub(super) fn mixed(key: u64, hash: u64) -> u64 {
     (key.rotate_left(23) ^ hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// The key of a passage.
+fn key_of(words: &[u64]) -> u64 {
+    let key = words.iter().fold(0, |key, hash| mixed(key, *hash));
+    // The low bits of a product depend on the low bits only.
+    key ^ (key >> 32)
 }
 
 impl KeysBuilder {
     /// Adds a word. One of the body text comes with its line, unless that is of links: their words are those of other pages.
     pub(super) fn push(&mut self, hash: u64, line: Option<usize>) {
+        if line != self.line {
+            self.end_line();
+            self.line = line;
+        }
         self.last.rotate_left(1);
         self.last[PASSAGE - 1] = hash;
         self.words += 1;
-        let key = self.last.iter().fold(0, |key, hash| mixed(key, *hash));
-        // The low bits of a product depend on the low bits only.
-        let key = key ^ (key >> 32);
-        if let Some(line) = line {
-            self.lines.push(line, hash, key);
+        self.line_words += 1;
+        let key = key_of(&self.last);
+        if line.is_some() && self.line_words >= PASSAGE {
+            self.read(key);
         }
         if self.words < PASSAGE {
             return;
         }
-        self.all.push(key);
+        if self.bound.is_none_or(|bound| key < bound) {
+            self.all.push(key);
+        }
         if self.body.is_some() {
             self.others.push(key);
+        }
+    }
+
+    /// The line ends here. No passage that is read goes on to the next one, and a shorter line is one: so lines of other pages in another order have
+    /// no passage of their own.
+    fn end_line(&mut self) {
+        if self.line.is_some() && self.line_words < PASSAGE {
+            self.read(key_of(&self.last[PASSAGE - self.line_words..]));
+        }
+        self.line_words = 0;
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "a hash")]
+    fn read(&mut self, key: u64) {
+        if (key >> 32).is_multiple_of(READ_ONE_IN) && self.read.len() < READ {
+            self.read.push((key >> 16) as u32);
         }
     }
 
     /// The body text ends here: no passage goes on.
     pub(super) fn end_body(&mut self) {
         self.words = 0;
-        self.lines.end();
-        self.body = Some(self.all.smallest().iter().copied().take(KEYS_STORED).collect());
+        self.end_line();
+        self.line = None;
+        let Sample { hashes, bound } = Sample::of(mem::take(&mut self.all), KEYS_SEARCHED);
+        (self.all, self.bound) = (hashes, bound);
+        self.body = Some(self.all.iter().copied().take(KEYS_STORED).collect());
     }
 
-    pub(super) fn finish(mut self) -> Keys {
+    pub(super) fn finish(self) -> Keys {
         let mut stored = self.body.unwrap_or_default();
-        let others = self.others.smallest().iter().filter(|key| !stored.contains(key));
-        let mut others: Vec<u64> = others.copied().take(KEYS_STORED).collect();
-        stored.append(&mut others);
-        Keys { stored, searched: self.all.smallest().to_vec(), read: self.lines.sampled }
+        let mut others = Sample::of(self.others, 2 * KEYS_STORED).hashes;
+        others.retain(|key| !stored.contains(key));
+        stored.extend(others.into_iter().take(KEYS_STORED));
+        let searched = Sample::of(self.all, KEYS_SEARCHED).hashes;
+        Keys { stored, searched, read: self.read }
     }
 }
 
-/// Collects the smallest of many hashes: as many as its type says.
+/// Entries, each a page's number and the key, oldest first.
+#[repr(align(128))]
 #[derive(Clone, Debug, Default)]
-pub(super) struct BottomK<H, const COUNT: usize> {
-    /// Those among which the smallest are.
-    hashes: Vec<H>,
-    /// Larger ones are not among the smallest.
-    most: Option<H>,
+struct Bucket {
+    /// The first ones, then zeros.
+    slots: [u64; SLOTS],
+    /// Those that have no room there.
+    beyond: Box<[u64]>,
 }
 
-impl<H: Copy + Ord, const COUNT: usize> BottomK<H, COUNT> {
-    pub(super) fn push(&mut self, hash: H) {
-        if self.most.is_some_and(|most| hash > most) {
+impl Bucket {
+    fn entries(&self) -> impl Iterator<Item = u64> {
+        self.slots.iter().chain(&self.beyond).copied().filter(|&one| one != 0)
+    }
+
+    /// Takes in these entries instead of its own: the latest, if they are too many.
+    fn fill(&mut self, entries: &[u64]) {
+        let entries = &entries[entries.len().saturating_sub(SLOTS + MOST_BEYOND)..];
+        let (inside, beyond) = entries.split_at(entries.len().min(SLOTS));
+        self.slots = [0; SLOTS];
+        self.slots[..inside.len()].copy_from_slice(inside);
+        self.beyond = beyond.into();
+    }
+
+    fn add(&mut self, entry: u64, is_known: impl Fn(u64) -> bool) {
+        let same = |one: &u64| one >> ID_BITS == entry >> ID_BITS;
+        // The slots do not hold more of a key than are kept.
+        if let Some(free) = self.slots.iter_mut().find(|one| **one == 0) {
+            *free = entry;
             return;
         }
-        self.hashes.push(hash);
-        if self.hashes.len() == 16 * COUNT {
-            self.smallest();
+        let mut entries: Vec<u64> = self.entries().chain([entry]).collect();
+        entries.retain(|&one| is_known(one));
+        if entries.iter().filter(|one| same(one)).count() > KEPT
+            && let Some(oldest) = entries.iter().position(|one| same(one))
+        {
+            entries.remove(oldest);
         }
-    }
-
-    /// The smallest ones, in order, none twice.
-    pub(super) fn smallest(&mut self) -> &[H] {
-        // A few more are sorted, because some may be equal.
-        let few = COUNT + COUNT / 4;
-        if self.hashes.len() > few {
-            let (first, ..) = self.hashes.select_nth_unstable(few);
-            first.sort_unstable();
-            if first.chunk_by(|a, b| a == b).count() >= COUNT {
-                self.hashes.truncate(few);
-            }
-        }
-        self.hashes.sort_unstable();
-        self.hashes.dedup();
-        self.hashes.truncate(COUNT);
-        if self.hashes.len() == COUNT {
-            self.most = self.hashes.last().copied();
-        }
-        &self.hashes
+        self.fill(&entries);
     }
 }
 
-/// A page's number and the key, oldest first, then zeros.
-#[repr(align(128))]
-#[derive(Clone, Copy, Debug)]
-struct Bucket([u64; SLOTS]);
-
-/// The pages by their keys.
-#[derive(Clone, Debug)]
-pub(crate) struct PassageIndex {
-    /// All but the last are full, and none is moved.
-    blocks: Vec<Vec<Bucket>>,
-    /// The entries that have no room in a bucket, newer than those in it.
-    beyond: IncrementalMap<usize, Vec<u64>>,
-}
-
-impl Default for PassageIndex {
-    fn default() -> Self {
-        let mut this = Self { blocks: Vec::new(), beyond: IncrementalMap::default() };
-        this.push();
-        this
-    }
-}
+/// The pages by their keys: blocks of buckets, of which all but the last are full, and none is moved.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PassageIndex(Vec<Vec<Bucket>>);
 
 impl PassageIndex {
     /// Enters a page; its number is larger than all before. `pages` is the number of pages in the window, without texts, and `is_known`
@@ -223,11 +204,12 @@ impl PassageIndex {
         is_known: impl Fn(DocId) -> bool,
     ) {
         let is_known = |entry: u64| is_known(id_before(entry, DocId(id.0 + 1)));
-        while self.len() < pages * BUCKETS_PER_PAGE {
+        while self.len() < (pages * BUCKETS_PER_PAGE).max(1) {
             self.split(&is_known);
         }
         for &key in keys {
-            self.enter(self.place(key), entry(id, key), &is_known);
+            let place = self.place(key);
+            self.bucket(place).add(entry(id, key), &is_known);
         }
     }
 
@@ -240,66 +222,22 @@ impl PassageIndex {
         is_known: impl Fn(DocId) -> bool,
         out: &mut Vec<(DocId, usize)>,
     ) {
+        let keys = if self.0.is_empty() { &[] } else { keys };
         for (number, &key) in keys.iter().enumerate() {
-            let start = out.len();
             let place = self.place(key);
-            // Most buckets have none, and nothing beyond them.
-            let slots = &self.blocks[place / BLOCK][place % BLOCK].0;
-            let has_some = slots.iter().fold(false, |some, &one| some | has_key(one, key));
-            if !has_some && slots[SLOTS - 1] == 0 {
+            let Bucket { slots, beyond } = &self.0[place / BLOCK][place % BLOCK];
+            // Most buckets have none.
+            let all = slots.iter().chain(beyond);
+            if !all.clone().fold(false, |some, &one| some | has_key(one, key)) {
                 continue;
             }
-            let same = self.entries(place).filter(|&one| has_key(one, key));
-            let same = same.map(|one| id_before(one, next)).filter(|&id| is_known(id));
-            out.extend(same.take(COMMON).map(|id| (id, number)));
+            let start = out.len();
+            let same = all.filter(|one| **one != 0 && has_key(**one, key));
+            let known = same.map(|one| id_before(*one, next)).filter(|id| is_known(*id));
+            out.extend(known.take(COMMON).map(|id| (id, number)));
             if out.len() - start == COMMON {
                 out.truncate(start);
             }
-        }
-    }
-
-    /// The entries of a bucket, oldest first.
-    fn entries(&self, place: usize) -> impl Iterator<Item = u64> {
-        let Bucket(slots) = self.blocks[place / BLOCK][place % BLOCK];
-        let is_full = slots[SLOTS - 1] != 0;
-        let beyond = is_full.then(|| self.beyond.get(part(place), &place)).flatten();
-        slots.into_iter().filter(|&one| one != 0).chain(beyond.into_iter().flatten().copied())
-    }
-
-    /// Adds an entry to a bucket.
-    fn enter(&mut self, place: usize, entry: u64, is_known: &impl Fn(u64) -> bool) {
-        let slots = &mut self.bucket(place).0;
-        let same = |one: &u64| one >> ID_BITS == entry >> ID_BITS;
-        let free = slots.iter().position(|&one| one == 0);
-        if let Some(free) = free
-            && slots[..free].iter().filter(|one| same(one)).count() < KEPT
-        {
-            slots[free] = entry;
-            return;
-        }
-        let mut entries: Vec<u64> = self.entries(place).chain([entry]).collect();
-        entries.retain(|&one| is_known(one));
-        let of_key = entries.iter().filter(|one| same(one)).count();
-        if of_key > KEPT
-            && let Some(oldest) = entries.iter().position(same)
-        {
-            entries.remove(oldest);
-        }
-        self.fill(place, &entries);
-    }
-
-    /// Gives a bucket these entries.
-    fn fill(&mut self, place: usize, entries: &[u64]) {
-        let entries = &entries[entries.len().saturating_sub(SLOTS + MOST_BEYOND)..];
-        let (inside, outside) = entries.split_at(entries.len().min(SLOTS));
-        let slots = &mut self.bucket(place).0;
-        *slots = [0; SLOTS];
-        slots[..inside.len()].copy_from_slice(inside);
-        let beyond: &mut HashMap<_, _> = self.beyond.part(part(place));
-        if outside.is_empty() {
-            beyond.remove(&place);
-        } else {
-            beyond.insert(place, outside.to_vec());
         }
     }
 
@@ -313,37 +251,34 @@ impl PassageIndex {
     /// Adds a bucket, and moves half of another one's entries to it.
     fn split(&mut self, is_known: &impl Fn(u64) -> bool) {
         let new = self.len();
-        let old = new - (1 << new.ilog2());
-        let entries: Vec<u64> = self.entries(old).filter(|&one| is_known(one)).collect();
         self.push();
+        let Some(level) = new.checked_ilog2() else { return };
+        let old = new - (1 << level);
+        let entries = self.bucket(old).entries().filter(|&one| is_known(one));
+        let entries: Vec<u64> = entries.collect();
         let (stay, leave): (Vec<u64>, Vec<u64>) =
             entries.into_iter().partition(|&one| self.place(one >> ID_BITS) == old);
-        self.fill(old, &stay);
-        self.fill(new, &leave);
+        self.bucket(old).fill(&stay);
+        self.bucket(new).fill(&leave);
     }
 
     /// The number of buckets.
     fn len(&self) -> usize {
-        let last = self.blocks.last().map_or(0, Vec::len);
-        self.blocks.len().saturating_sub(1) * BLOCK + last
+        let last = self.0.last().map_or(0, Vec::len);
+        self.0.len().saturating_sub(1) * BLOCK + last
     }
 
     fn bucket(&mut self, place: usize) -> &mut Bucket {
-        &mut self.blocks[place / BLOCK][place % BLOCK]
+        &mut self.0[place / BLOCK][place % BLOCK]
     }
 
     /// Adds an empty bucket.
     fn push(&mut self) {
-        if self.blocks.last().is_none_or(|last| last.len() == BLOCK) {
-            self.blocks.push(Vec::with_capacity(BLOCK));
+        if self.0.last().is_none_or(|last| last.len() == BLOCK) {
+            self.0.push(Vec::with_capacity(BLOCK));
         }
-        self.blocks.last_mut().expect("there is one").push(Bucket([0; SLOTS]));
+        self.0.last_mut().expect("there is one").push(Bucket::default());
     }
-}
-
-/// The part of the map of entries beyond buckets.
-fn part(place: usize) -> u16 {
-    u16::try_from(place & usize::from(u16::MAX)).unwrap_or(0)
 }
 
 fn tag(key: u64) -> u64 {
@@ -421,14 +356,6 @@ mod tests {
         ids.chunk_by(|a, b| a == b).map(|same| (DocId(same[0]), same.len())).collect()
     }
 
-    fn smallest<const COUNT: usize>(hashes: &[u64]) -> Vec<u64> {
-        let mut smallest = BottomK::<u64, COUNT>::default();
-        for &hash in hashes {
-            smallest.push(hash);
-        }
-        smallest.smallest().to_vec()
-    }
-
     proptest! {
         #[test]
         fn the_smallest_hashes_are_kept(
@@ -436,9 +363,11 @@ mod tests {
         ) {
             let all: std::collections::BTreeSet<u64> = hashes.iter().copied().collect();
             let expected = |count| all.iter().copied().take(count).collect::<Vec<_>>();
-            prop_assert_eq!(smallest::<1>(&hashes), expected(1));
-            prop_assert_eq!(smallest::<8>(&hashes), expected(8));
-            prop_assert_eq!(smallest::<20>(&hashes), expected(20));
+            for most in [1, 8, 20] {
+                let Sample { hashes, bound } = Sample::of(hashes.clone(), most);
+                prop_assert_eq!(&hashes, &expected(most));
+                prop_assert_eq!(bound, hashes.last().copied().filter(|_| all.len() > most));
+            }
         }
 
         #[test]
@@ -555,7 +484,7 @@ mod tests {
         for id in 1..=1000_u64 {
             index.insert(DocId(id), &[key(id)], 0, |it| it.0 + 20 > id);
         }
-        assert!(index.entries(0).count() <= 20 + SLOTS);
+        assert!(index.bucket(0).entries().count() <= 20 + SLOTS);
         let all: Vec<u64> = (1..=1000).collect();
         let found = find_since(&index, &all[800..], 1001, 981);
         let found: Vec<u64> = found.iter().map(|(id, _)| id.0).collect();
@@ -569,7 +498,7 @@ mod tests {
             index.insert(DocId(id), &[key(id)], 0, |_| true);
         }
         let found: Vec<u64> =
-            index.entries(0).map(|entry| id_before(entry, DocId(1001)).0).collect();
+            index.bucket(0).entries().map(|entry| id_before(entry, DocId(1001)).0).collect();
         assert_eq!(found, (1001 - (SLOTS + MOST_BEYOND) as u64..=1000).collect::<Vec<_>>());
     }
 }

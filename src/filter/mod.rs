@@ -34,6 +34,8 @@
 //! | `template.rs` | how common the parts of a page are on its origin |
 //! | `thresholds.rs` | which texts count as near |
 //! | `engine.rs` | the judgement, step by step |
+//! | `window.rs` | which documents may still be matched, and the index of their digests |
+//! | `store.rs` | what is kept of them: the store in memory |
 
 mod compare;
 mod document;
@@ -63,35 +65,32 @@ use futures_core::Stream;
 
 use crate::{
     fingerprint::{HashSeed, Recipe},
-    index::{Audit, Index, TableLayout},
+    index::BlockIndex,
     page::DocId,
 };
 
 pub use compare::{Comparison, compare};
 pub(crate) use compare::{Part, Passage};
 pub use document::{Document, Documents};
-#[cfg(feature = "cli")]
-pub(crate) use engine::ComparedPages;
-pub(crate) use engine::{Engine, Position};
+pub(crate) use engine::{ComparedPages, Engine, Position};
+pub(crate) use options::IN_FILE;
 pub use options::{MemoryError, Mode, Options, OptionsError, Radius, RadiusError};
-
-#[cfg(feature = "cli")]
 pub(crate) use reader::lines_of_blocks;
 pub use rule::{Rule, Similarity, SimilarityError};
 pub(crate) use sketch::{Content, OriginKey};
 pub use sketch::{Key, Sketch};
+pub(crate) use store::Known;
 #[doc(hidden)]
 pub use store::{Change, Ground};
-pub(crate) use store::{Horizon, Known};
 pub use store::{JudgeError, Memory, Store};
 pub use template::Template;
 pub(crate) use template::{TemplateChange, TemplateSample};
 pub use thresholds::Thresholds;
+#[cfg(feature = "state")]
+pub use verdict::Previous;
 pub use verdict::{Facts, Judgement, Kind, Match, Step, Verdict};
 #[cfg(feature = "state")]
-pub use verdict::{Held, Previous};
-#[cfg(feature = "state")]
-pub(crate) use window::Representative;
+pub use window::Representative;
 pub use window::WindowOptions;
 
 /// The duplicate filter: judges documents in order of arrival, and remembers the unique ones of the window in a store. By default that is
@@ -129,69 +128,22 @@ impl Filter {
     /// As [`new`](Self::new).
     pub(crate) fn of_recipe(options: &Options, recipe: Recipe) -> Result<Self, OptionsError> {
         recipe.check()?;
-        let engine = Engine::new(options, recipe, options.index_with_digests()?);
+        let engine = Engine::new(options, recipe, options.index(options::IN_MEMORY)?);
         Ok(Self { engine, store: Memory::default() })
-    }
-
-    /// The bytes of memory that it keeps of the content of pages.
-    #[must_use]
-    pub fn contents_size(&self) -> usize {
-        self.store.contents_size
     }
 }
 
 impl<S: Store> Filter<S> {
-    /// Judges a document and remembers it. A durable filter does so as part of the open transaction, and begins one if there is none. If
-    /// [keys are indexed](Self::index_keys), a version without change does not enter the window again.
-    ///
-    /// # Errors
-    /// If the document was made for a filter with another recipe: nothing has changed then. If the store cannot be read or written, or an
-    /// earlier call failed; memory has no such errors.
-    pub fn judge(&mut self, document: &Document) -> Result<Judgement, S::Error> {
-        self.engine.check(document)?;
-        self.store.attempt(|store| self.engine.judge(store, document))
-    }
-
-    /// Judges a document and remembers nothing.
-    ///
-    /// # Errors
-    /// As [`judge`](Self::judge).
-    pub fn peek(&mut self, document: &Document) -> Result<Judgement, S::Error> {
-        self.engine.check(document)?;
-        self.store.consult(|store| self.engine.peek(store, document))
-    }
-
-    /// Remembers that a document repeats one that is not in the window, and nothing else of it.
-    ///
-    /// # Errors
-    /// As [`judge`](Self::judge).
-    #[cfg(feature = "crawl")]
-    pub(crate) fn repeat(
-        &mut self,
-        document: &Document,
-        found: Match,
-        facts: Facts,
-    ) -> Result<Judgement, S::Error> {
-        self.store.attempt(|store| {
-            self.engine.advance(store, document.at)?;
-            let verdict = Verdict::Duplicate(found);
-            let change = self.engine.add_duplicate(verdict, facts, Vec::new());
-            store.remember(document, &change)?;
-            Ok(change.judgement)
-        })
-    }
-
     /// The id of the document that another one repeats. A filter in memory keeps ids if [keys are indexed](Self::index_keys).
     ///
     /// # Errors
     /// If the store cannot be read, or an earlier call failed; memory has no such errors.
-    #[cfg(feature = "state")]
     pub fn match_of(&self, judgement: &Judgement) -> Result<Option<String>, S::Error> {
         let found = judgement.verdict.matched().map(|found| self.store.name_of(found.of));
         found.transpose().map(Option::flatten)
     }
 
-    /// Finds documents of the window by their keys from now on: [`find`](Self::find), and [`Judgement::previous`]. Takes some 27 bytes of memory
+    /// Finds documents of the window by their keys from now on: [`find`](Self::find), and [`Judgement::previous`]. Takes some 14 bytes of memory
     /// for each.
     ///
     /// ```
@@ -206,24 +158,9 @@ impl<S: Store> Filter<S> {
     /// assert_eq!(filter.len(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    #[cfg(feature = "state")]
     pub fn index_keys(&mut self) {
         self.engine.window.index_keys();
         self.store.keep_names();
-    }
-
-    /// Removes a unique document: from now on nothing repeats it. Returns whether it was in the window.
-    ///
-    /// # Errors
-    /// If the store cannot be written, or an earlier call failed; memory has no such errors.
-    pub fn remove(&mut self, id: DocId) -> Result<bool, S::Error> {
-        self.store.attempt(|store| {
-            let was_there = self.engine.remove(id);
-            if was_there {
-                store.forget(id)?;
-            }
-            Ok(was_there)
-        })
     }
 }
 
@@ -246,12 +183,6 @@ impl<S> Filter<S> {
         self.len() == 0
     }
 
-    /// The oldest document that later ones may still repeat. The caller can forget what it knows of earlier ones.
-    #[must_use]
-    pub fn oldest(&self) -> DocId {
-        self.engine.horizon().representative
-    }
-
     /// How many documents it has judged since its window was begun.
     #[must_use]
     pub fn judged(&self) -> u64 {
@@ -259,11 +190,9 @@ impl<S> Filter<S> {
     }
 
     /// The latest unique document of the window that has this key, if [keys are indexed](Self::index_keys).
-    #[cfg(feature = "state")]
     #[must_use]
-    pub fn find(&self, key: Key) -> Option<Held> {
-        let latest = self.engine.window.latest(key)?;
-        Some(Held { id: latest.id, at: latest.at, signature: latest.signature })
+    pub fn find(&self, key: Key) -> Option<Representative> {
+        self.engine.window.latest(key)
     }
 
     /// How many of the documents that it has judged were exact and near duplicates.
@@ -296,22 +225,10 @@ impl<S> Filter<S> {
         self.engine.window.iter().filter(|it| it.key == key).map(|it| it.id).collect()
     }
 
-    /// The template of an origin, as far as it is known by now.
+    /// The index of the window's fingerprints.
     #[must_use]
-    pub fn template(&self, origin: Option<&str>) -> &Template {
-        self.engine.templates.get(origin.map(OriginKey::of))
-    }
-
-    /// What the index counted of its own work since the filter was made or opened.
-    #[must_use]
-    pub fn audit(&self) -> Audit {
-        self.engine.index.audit()
-    }
-
-    /// The layout of the index.
-    #[must_use]
-    pub fn layout(&self) -> &TableLayout {
-        self.engine.index.layout()
+    pub fn index(&self) -> &BlockIndex {
+        &self.engine.index
     }
 }
 
@@ -354,8 +271,7 @@ pub trait NearDupExt: Stream + Sized {
         D: FnMut(&Documents, &Self::Item) -> Document,
         S: Store,
     {
-        let documents = filter.borrow().documents();
-        NearDedup { stream: Box::pin(self), documents, filter, document, store: PhantomData }
+        NearDedup { stream: Box::pin(self), filter, document, store: PhantomData }
     }
 }
 
@@ -366,7 +282,6 @@ impl<S: Stream> NearDupExt for S {}
 pub struct NearDedup<T, F, D, S = Memory> {
     stream: Pin<Box<T>>,
     filter: F,
-    documents: Documents,
     document: D,
     store: PhantomData<fn() -> S>,
 }
@@ -384,13 +299,13 @@ where
     type Item = Judged<T::Item, S::Error>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let Self { stream, filter, documents, document, .. } = self.get_mut();
-        stream.as_mut().poll_next(context).map(|item| {
-            item.map(|item| {
-                let judgement = filter.borrow_mut().judge(&document(documents, &item));
-                Judged { item, judgement }
-            })
-        })
+        let Self { stream, filter, document, .. } = self.get_mut();
+        let filter = filter.borrow_mut();
+        let judge = |item| {
+            let judgement = filter.judge(&document(&filter.documents(), &item));
+            Judged { item, judgement }
+        };
+        stream.as_mut().poll_next(context).map(|item| item.map(judge))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

@@ -85,11 +85,11 @@ pub(super) const BALANCED: u32 = 26;
 const BYTES_PER_REPRESENTATIVE: u64 = 72;
 /// What the index of passages takes for a page.
 const BYTES_PER_ARTICLE: u64 = super::keys::BYTES_PER_PAGE;
-/// What the digest of its text takes in memory, with what is known of its document. The digest of a body (46 bytes) and remembered duplicates
+/// What the digest of its text and what is known of a document take if all is in memory. The digest of a body (46 bytes) and remembered duplicates
 /// (120 bytes, 165 with a body) are not included, because their number is unknown beforehand.
-const BYTES_PER_DIGEST: u64 = 88;
-/// What the digests of a page take in memory if its document is in a file: 14 bytes each, of body and text.
-const BYTES_IN_FILE: u64 = 28;
+pub(crate) const IN_MEMORY: u64 = 88;
+/// What the digests of a document take if what is known of it is in a file: 14 bytes each, of body and text.
+pub(crate) const IN_FILE: u64 = 28;
 
 impl Default for Options {
     fn default() -> Self {
@@ -141,7 +141,7 @@ impl Options {
     /// # Errors
     /// If the window may need more memory than it is given.
     pub fn check(&self) -> Result<(), MemoryError> {
-        self.layout(BYTES_IN_FILE).map(drop)
+        self.layout(IN_FILE).map(drop)
     }
 
     /// Checks that the window fits in `memory`, if its documents are there too.
@@ -149,7 +149,7 @@ impl Options {
     /// # Errors
     /// If they may need more memory than they are given.
     pub fn check_with_digests(&self) -> Result<(), MemoryError> {
-        self.layout(BYTES_PER_DIGEST).map(drop)
+        self.layout(IN_MEMORY).map(drop)
     }
 
     /// Whether pages are compared by their content.
@@ -158,18 +158,10 @@ impl Options {
         self.article && self.mode == Mode::Balanced
     }
 
-    /// An empty index for the window, with the fastest layout in the memory that the window leaves. The documents are in a file.
-    #[cfg(any(feature = "state", test))]
-    pub(crate) fn index(&self) -> Result<BlockIndex, OptionsError> {
-        self.index_in(self.layout(BYTES_IN_FILE)?)
-    }
-
-    /// An empty index for the window, with the fastest layout in the memory that the window and its digests leave.
-    pub(super) fn index_with_digests(&self) -> Result<BlockIndex, OptionsError> {
-        self.index_in(self.layout(BYTES_PER_DIGEST)?)
-    }
-
-    fn index_in(&self, layout: TableLayout) -> Result<BlockIndex, OptionsError> {
+    /// An empty index for the window, with the fastest layout in the memory that the window leaves, and the documents: [`IN_FILE`] or
+    /// [`IN_MEMORY`].
+    pub(crate) fn index(&self, per_document: u64) -> Result<BlockIndex, OptionsError> {
+        let layout = self.layout(per_document)?;
         self.check_similarity()?;
         tracing::info!(index = %layout, "the index is laid out");
         let index = BlockIndex::with_layout(layout)?;
@@ -179,10 +171,9 @@ impl Options {
         })
     }
 
-    /// `digest` is what the digests of a representative take in memory.
-    fn layout(&self, digest: u64) -> Result<TableLayout, MemoryError> {
+    fn layout(&self, per_document: u64) -> Result<TableLayout, MemoryError> {
         let (memory, window) = (self.memory.as_u64(), self.window.entries.get());
-        let others = self.other_bytes(window, digest);
+        let others = self.other_bytes(window, per_document);
         let budget = memory.saturating_sub(others);
         TableLayout::choose(self.radius(), window, budget).map_err(|error| {
             let needed = others.saturating_add(error.needed);
@@ -191,33 +182,27 @@ impl Options {
                 window,
                 radius: self.radius(),
                 needed: ByteSize(needed.div_ceil(bytesize::MIB).saturating_mul(bytesize::MIB)),
-                entries: self.most_entries(window, digest),
+                entries: self.most_entries(window, per_document),
             }
         })
     }
 
     /// The number of entries that fit, if `too_many` do not.
-    fn most_entries(&self, too_many: u64, digest: u64) -> u64 {
+    fn most_entries(&self, too_many: u64, per_document: u64) -> u64 {
         let fits = |entries: u64| {
             let index = TableLayout::least_bytes(self.radius(), entries);
-            self.other_bytes(entries, digest).saturating_add(index) <= self.memory.as_u64()
+            self.other_bytes(entries, per_document).saturating_add(index) <= self.memory.as_u64()
         };
-        let (mut most, mut too_many) = (0, too_many);
-        while most + 1 < too_many {
-            let middle = most.midpoint(too_many);
-            if fits(middle) {
-                most = middle;
-            } else {
-                too_many = middle;
-            }
-        }
-        most
+        // Bit by bit, from the highest.
+        (0..u64::BITS).rev().map(|bit| 1 << bit).fold(0, |most, bit| {
+            if most + bit < too_many && fits(most + bit) { most + bit } else { most }
+        })
     }
 
     /// The memory of a window of this many entries beside the index.
-    fn other_bytes(&self, entries: u64, digest: u64) -> u64 {
+    fn other_bytes(&self, entries: u64, per_document: u64) -> u64 {
         let article = if self.compares_content() { BYTES_PER_ARTICLE } else { 0 };
-        entries.saturating_mul(BYTES_PER_REPRESENTATIVE + article + digest)
+        entries.saturating_mul(BYTES_PER_REPRESENTATIVE + article + per_document)
     }
 
     /// What fingerprints depend on besides the text, with the seed that was chosen or drawn.

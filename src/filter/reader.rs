@@ -1,9 +1,9 @@
 //! Reads the outline of a page: the content that is kept of it, and the keys by which it is found.
 
-use std::{iter, ops::Range};
+use std::{mem, ops::Range};
 
 use super::{
-    keys::{BottomK, Keys, KeysBuilder},
+    keys::{Keys, KeysBuilder, mixed},
     sketch::{Block, Content, PASSAGE, Place, Sample, Tail, TitleWord, Token, sampled},
 };
 use crate::{
@@ -24,49 +24,42 @@ const MOST_SAMPLED: usize = 48;
 /// The deepest nesting that is told apart.
 const MOST_DEPTH: u8 = 63;
 
-/// Reads a page with this outline and body text. Also returns the sketch of the text: if it consists of the lines of the outline, as
-/// extraction makes them, its words are read once.
+/// Reads a page with this outline and body text: its sketch, its content, if that is kept, and its keys. If the text consists of the lines of the
+/// outline, as extraction makes them, its words are read once.
 pub(super) fn read(
     outline: &Outline,
     text: &str,
     fingerprinter: &Fingerprinter,
-) -> (Content, Keys, TextSketch) {
+    keeps_content: bool,
+) -> (TextSketch, Option<Content>, Keys) {
     let mut reader = Reader::new(outline, fingerprinter);
-    let sketch = if let Some(lines) = body_lines(outline, text) {
-        let texts = lines.iter().map(|(_, text)| *text);
-        fingerprinter.sketch_of_lines(texts, |line, class, hash| {
-            reader.push(lines[line].0, class, hash);
-        })
-    } else {
-        reader.read_body();
-        fingerprinter.sketch(text)
-    };
-    let (content, keys) = reader.finish();
-    (content, keys, sketch)
+    let own = reader.read_body();
+    let lines = reader.body_lines().map(|(_, line)| outline.text_of(line));
+    let sketch = if consists_of(text, lines) { own } else { fingerprinter.sketch(text) };
+    let content = keeps_content.then(|| reader.content());
+    (sketch, content, reader.keys.finish())
 }
 
-/// The sketch of a text, or of the body text of a page of which no content is kept, and its keys.
-pub(super) fn read_text(
-    outline: Option<&Outline>,
-    text: &str,
-    fingerprinter: &Fingerprinter,
-) -> (TextSketch, Keys) {
-    let mut keys = KeysBuilder::default();
-    let blocks = outline.map(blocks).unwrap_or_default();
-    let body = blocks.iter().filter(|it| it.place.is_body());
-    let are_links: Vec<bool> =
-        body.flat_map(|it| iter::repeat_n(it.place == Place::Links, it.lines.len())).collect();
-    let lines = text.split_inclusive(['\n', '\t']);
-    let sketch = fingerprinter.sketch_of_lines(lines, |line, _, hash| {
-        let is_link = are_links.get(line).is_some_and(|it| *it);
-        keys.push(hash, (!is_link).then_some(line));
+/// Whether a text consists of these lines, with a line break or a tab after each.
+fn consists_of<'a>(mut text: &str, mut lines: impl Iterator<Item = &'a str>) -> bool {
+    let all = lines.try_for_each(|line| {
+        let after = text.strip_prefix(line)?;
+        text = after.strip_prefix(['\n', '\t']).or(after.is_empty().then_some(after))?;
+        Some(())
     });
+    all.is_some() && text.is_empty()
+}
+
+/// The sketch of a text, and its keys.
+pub(super) fn read_text(text: &str, fingerprinter: &Fingerprinter) -> (TextSketch, Keys) {
+    let mut keys = KeysBuilder::default();
+    let lines = text.split_inclusive(['\n', '\t']);
+    let sketch = fingerprinter.sketch_of_lines(lines, |line, _, hash| keys.push(hash, Some(line)));
     keys.end_body();
     (sketch, keys.finish())
 }
 
 /// The lines of each block that is kept of a page.
-#[cfg(feature = "cli")]
 pub(crate) fn lines_of_blocks(
     outline: &Outline,
     fingerprinter: &Fingerprinter,
@@ -74,7 +67,7 @@ pub(crate) fn lines_of_blocks(
     let mut reader = Reader::new(outline, fingerprinter);
     reader.read_body();
     reader.read_around();
-    reader.kept().map(|at| reader.blocks[at].lines.clone()).collect()
+    reader.kept().map(|block| block.lines.clone()).collect()
 }
 
 /// A block of a page as extraction found it.
@@ -92,14 +85,11 @@ struct Reader<'a> {
     fingerprinter: &'a Fingerprinter,
     outline: &'a Outline,
     blocks: Vec<Found>,
-    /// The block that is read, and the line after it.
-    current: usize,
-    end: usize,
     tokens: Vec<Token>,
     room: usize,
     tail: Tail,
-    /// One more than is kept shows that there are more.
-    sampled: BottomK<u32, { MOST_SAMPLED + 1 }>,
+    /// The hashes of the passages of the tail.
+    sampled: Vec<u32>,
     /// The last tokens of the body text, the latest in the lowest byte.
     last: u64,
     keys: KeysBuilder,
@@ -107,42 +97,49 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(outline: &'a Outline, fingerprinter: &'a Fingerprinter) -> Self {
-        let blocks = blocks(outline);
         Self {
             fingerprinter,
             outline,
-            current: 0,
-            end: blocks.first().map_or(0, |first| first.lines.end),
-            blocks,
+            blocks: blocks(outline),
             tokens: Vec::with_capacity(MOST_BYTES[0] + MOST_BYTES[1]),
             room: MOST_BYTES[0],
             tail: Tail::default(),
-            sampled: BottomK::default(),
+            sampled: Vec::new(),
             last: 0,
             keys: KeysBuilder::default(),
         }
     }
 
-    /// Adds a token of the body text, given its line. They come in page order.
-    fn push(&mut self, line: usize, class: Class, hash: u64) {
-        while self.end <= line {
-            self.current += 1;
-            self.end = self.blocks[self.current].lines.end;
-        }
-        let token = Token::of(class, hash);
-        let is_link = self.blocks[self.current].place == Place::Links;
+    /// The lines of the body text, each with the number of its block.
+    fn body_lines(&self) -> impl Iterator<Item = (usize, usize)> {
+        let blocks = self.blocks.iter().enumerate().filter(|(_, block)| block.place.is_body());
+        blocks.flat_map(|(number, block)| block.lines.clone().map(move |line| (number, line)))
+    }
+
+    /// Reads the lines of the body text, and returns the sketch of a text of these lines.
+    fn read_body(&mut self) -> TextSketch {
+        let (outline, lines) = (self.outline, self.body_lines().collect::<Vec<_>>());
+        let texts = lines.iter().map(|&(_, line)| outline.line_of(line));
+        let sketch = self
+            .fingerprinter
+            .sketch_of_lines(texts, |at, class, hash| self.push(lines[at], class, hash));
+        self.keys.end_body();
+        sketch
+    }
+
+    /// Adds a token of the body text, given its block and line. They come in page order.
+    fn push(&mut self, (number, line): (usize, usize), class: Class, hash: u64) {
+        let (token, block) = (Token::of(class, hash), &mut self.blocks[number]);
+        let is_link = block.place == Place::Links;
         self.keys.push(hash, (!is_link).then_some(line));
         self.last = self.last << 8 | u64::from(token.0);
-        if self.room > 0 {
-            let block = &mut self.blocks[self.current];
-            let needed = if block.tokens.is_empty() { BYTES_PER_BLOCK + 1 } else { 1 };
-            if self.room >= needed {
-                block.add(&mut self.tokens, token, hash);
-                self.room -= needed;
-                return;
-            }
-            self.room = 0;
+        let needed = if block.tokens.is_empty() { BYTES_PER_BLOCK + 1 } else { 1 };
+        if self.room >= needed {
+            block.add(&mut self.tokens, token, hash);
+            self.room -= needed;
+            return;
         }
+        self.room = 0;
         // Of links the targets are known.
         if is_link {
             return;
@@ -151,18 +148,8 @@ impl<'a> Reader<'a> {
         self.sampled.push(sampled(self.last));
     }
 
-    /// Reads the lines of the body text.
-    fn read_body(&mut self) {
-        let (outline, fingerprinter) = (self.outline, self.fingerprinter);
-        for (number, _) in outline.lines().iter().enumerate().filter(|(_, line)| line.is_body) {
-            let text = outline.text_of(number);
-            fingerprinter.hashes(text, |class, hash| self.push(number, class, hash));
-        }
-    }
-
     /// Reads the prose around the body text while there is room.
     fn read_around(&mut self) {
-        self.keys.end_body();
         let mut room = MOST_BYTES[1];
         for block in self.blocks.iter_mut().filter(|block| !block.place.is_body()) {
             let start = self.tokens.len();
@@ -190,34 +177,29 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The numbers of the blocks that are kept, in page order.
-    fn kept(&self) -> impl Iterator<Item = usize> {
-        (0..self.blocks.len()).filter(|&at| !self.blocks[at].tokens.is_empty())
+    /// The blocks that are kept, in page order.
+    fn kept(&self) -> impl Iterator<Item = &Found> + Clone {
+        self.blocks.iter().filter(|block| !block.tokens.is_empty())
     }
 
-    fn finish(mut self) -> (Content, Keys) {
+    fn content(&mut self) -> Content {
         self.read_around();
-        let sampled = self.sampled.smallest().to_vec();
-        let mut content = Content {
-            tokens: Vec::with_capacity(self.tokens.len()),
+        self.tail.passages = Sample::of(mem::take(&mut self.sampled), MOST_SAMPLED);
+        let shared = shared(self.outline, self.kept().map(|block| block.element));
+        let block = |(block, shared): (&Found, u8)| Block {
+            len: u16::try_from(block.tokens.len()).expect("there is less room"),
+            place: block.place,
+            shared,
+            hash: (block.hash >> 48) as u16,
+        };
+        let tokens: Vec<_> = self.kept().map(|it| &self.tokens[it.tokens.clone()]).collect();
+        Content {
+            tokens: tokens.concat(),
+            blocks: self.kept().zip(shared).map(block).collect(),
+            tail: self.tail.clone(),
             title: title(self.outline.name(), self.fingerprinter),
             targets: targets(self.outline),
-            tail: Tail { passages: Sample::of(sampled, MOST_SAMPLED), ..self.tail.clone() },
-            ..Content::default()
-        };
-        let kept: Vec<usize> = self.kept().collect();
-        let shared = shared(self.outline, kept.iter().map(|&at| self.blocks[at].element));
-        for (&at, shared) in kept.iter().zip(shared) {
-            let block = &self.blocks[at];
-            content.tokens.extend_from_slice(&self.tokens[block.tokens.clone()]);
-            content.blocks.push(Block {
-                len: u16::try_from(block.tokens.len()).expect("there is less room"),
-                place: block.place,
-                shared,
-                hash: (block.hash >> 48) as u16,
-            });
         }
-        (content, self.keys.finish())
     }
 }
 
@@ -228,7 +210,7 @@ impl Found {
         }
         tokens.push(token);
         self.tokens.end = tokens.len();
-        self.hash = (self.hash.rotate_left(23) ^ hash).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.hash = mixed(self.hash, hash);
     }
 }
 
@@ -271,16 +253,12 @@ fn title(name: &str, fingerprinter: &Fingerprinter) -> Vec<TitleWord> {
 
 /// Where the links of the body text lead, and others of the content that none of these leads to.
 fn targets(outline: &Outline) -> [Sample<u16>; 2] {
-    let of = |wanted: bool| -> Vec<u16> {
-        let all = outline.targets().iter().filter(|(_, is_body)| *is_body == wanted);
-        let mut hashes: Vec<_> = all.map(|(hash, _)| (hash >> 16) as u16).collect();
-        hashes.sort_unstable();
-        hashes.dedup();
-        hashes
+    let of = |wanted: bool| {
+        let all = outline.targets().iter().filter(move |(_, is_body)| *is_body == wanted);
+        all.map(|(hash, _)| (hash >> 16) as u16)
     };
-    let body = Sample::of(of(true), MOST_TARGETS);
-    let mut others = of(false);
-    others.retain(|hash| !body.has(*hash));
+    let body = Sample::of(of(true).collect(), MOST_TARGETS);
+    let others = of(false).filter(|hash| !body.has(*hash)).collect();
     [body, Sample::of(others, MOST_TARGETS)]
 }
 
@@ -313,20 +291,4 @@ fn shared(outline: &Outline, blocks: impl Iterator<Item = u32> + Clone) -> Vec<u
         depth[one as usize]
     });
     shared.collect()
-}
-
-/// Where in a text the lines of the body text of a page are: the number of the line, and the text up to the next one. `None` if the text
-/// does not consist of these lines.
-fn body_lines<'a>(outline: &Outline, text: &'a str) -> Option<Vec<(usize, &'a str)>> {
-    let mut rest = text;
-    let lines = outline.lines().iter().enumerate().filter(|(_, line)| line.is_body);
-    let lines = lines.map(|(number, _)| {
-        let after = rest.strip_prefix(outline.text_of(number))?;
-        let after = after.strip_prefix(['\n', '\t']).or(after.is_empty().then_some(after))?;
-        let (line, next) = rest.split_at(rest.len() - after.len());
-        rest = next;
-        Some((number, line))
-    });
-    let lines: Vec<_> = lines.collect::<Option<_>>()?;
-    rest.is_empty().then_some(lines)
 }

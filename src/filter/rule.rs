@@ -89,9 +89,7 @@ impl Similarity {
     pub fn get(self) -> f64 {
         self.0
     }
-}
 
-impl Similarity {
     /// Texts are compared by this similarity at least. The fingerprint is a quarter of the signature, and the index searches up to 11 bits of it: of
     /// texts that differ in more than 44 bits of 256 it would find less than half.
     pub const LEAST_OF_TEXTS: f64 = 0.86;
@@ -117,10 +115,7 @@ impl TryFrom<f64> for Similarity {
     type Error = SimilarityError;
 
     fn try_from(similarity: f64) -> Result<Self, SimilarityError> {
-        if similarity > 0.0 && similarity <= 1.0 {
-            Ok(Self(similarity))
-        } else {
-            Err(SimilarityError(similarity))
-        }
+        let is_one = similarity > 0.0 && similarity <= 1.0;
+        is_one.then_some(Self(similarity)).ok_or(SimilarityError(similarity))
     }
 }

@@ -93,7 +93,7 @@ impl Sketch {
 }
 
 /// Identifies a document across its versions: the hash of its URL or of the caller's id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Key(pub u64);
 
 impl Key {
@@ -102,33 +102,17 @@ impl Key {
     pub fn of(id: &str) -> Self {
         Self(xxhash_rust::xxh3::xxh3_64(id.as_bytes()))
     }
-
-    /// Another one.
-    #[cfg(feature = "cli")]
-    pub(crate) fn other(self) -> Self {
-        Self(!self.0)
-    }
 }
 
 /// Identifies an origin, whose pages may share a template: the hash of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub(crate) struct OriginKey(NonZeroU64);
+pub(crate) struct OriginKey(pub(crate) NonZeroU64);
 
 impl OriginKey {
     /// The key of this name. Crawls use the host with its port.
     pub(crate) fn of(name: &str) -> Self {
         let hash = xxhash_rust::xxh3::xxh3_64(name.as_bytes());
         Self(NonZeroU64::new(hash).unwrap_or(NonZeroU64::MIN))
-    }
-
-    /// The key with this number, which is not 0.
-    pub(crate) fn new(number: u64) -> Option<Self> {
-        NonZeroU64::new(number).map(Self)
-    }
-
-    /// Its number.
-    pub(crate) fn get(self) -> u64 {
-        self.0.get()
     }
 }
 
@@ -188,7 +172,7 @@ pub(crate) struct Block {
 }
 
 /// The smallest of many hashes, and up to where all are known.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Sample<H> {
     /// In order, none twice.
     pub(super) hashes: Vec<H>,
@@ -196,15 +180,20 @@ pub(crate) struct Sample<H> {
     pub(super) bound: Option<H>,
 }
 
-impl<H> Default for Sample<H> {
-    fn default() -> Self {
-        Self { hashes: Vec::new(), bound: None }
-    }
-}
-
 impl<H: Copy + Ord> Sample<H> {
-    /// At most `most` of these, which are in order, none twice.
+    /// The smallest of these hashes, at most so many.
     pub(super) fn of(mut hashes: Vec<H>, most: usize) -> Self {
+        // A few more are sorted, because some may be equal.
+        let few = most + most / 4 + 1;
+        if hashes.len() > few {
+            let (first, ..) = hashes.select_nth_unstable(few);
+            first.sort_unstable();
+            if first.chunk_by(|a, b| a == b).count() > most {
+                hashes.truncate(few);
+            }
+        }
+        hashes.sort_unstable();
+        hashes.dedup();
         let bound = (hashes.len() > most).then(|| hashes[most - 1]);
         hashes.truncate(most);
         Self { hashes, bound }

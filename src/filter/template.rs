@@ -82,7 +82,7 @@ impl Template {
     /// Adds the page of this sketch, if it is one, as a unique page of the origin.
     pub fn learn(&mut self, sketch: &Sketch) {
         if let Some(content) = &sketch.content {
-            self.learn_from(content);
+            self.add(TemplateSample::unnamed(content.features(content.block_features())));
         }
     }
 
@@ -132,11 +132,6 @@ impl Template {
         template
     }
 
-    pub(super) fn learn_from(&mut self, content: &Content) {
-        let features = content.features(content.block_features());
-        self.add(TemplateSample::unnamed(features));
-    }
-
     /// The template without the pages of these features.
     pub(super) fn without(&self, pages: [&[Feature]; 2]) -> Frequencies<'_> {
         let without = self.samples.iter().filter(|sample| pages.contains(&&*sample.features));
@@ -158,25 +153,21 @@ impl Frequencies<'_> {
         let mine = self.without.iter().filter(has).count();
         let count = self.template.counts.get(&feature).map_or(0, |count| usize::from(*count));
         let pages = self.template.samples.len() - self.without.len();
-        let number = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
         let share = number(count.saturating_sub(mine)) / (number(pages) + rule.site);
         (1.0 - share).powi(rule.fade)
     }
 }
 
-/// The templates of the origins whose pages came last.
-#[derive(Clone, Debug)]
-pub(super) struct Templates {
-    origins: HashMap<OriginKey, Template>,
-    /// The most origins.
-    most: usize,
-    none: Template,
+/// A count of what is kept of pages.
+pub(super) fn number(count: usize) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
-impl Default for Templates {
-    fn default() -> Self {
-        Self { origins: HashMap::default(), most: ORIGINS, none: Template::default() }
-    }
+/// The templates of the origins whose pages came last.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Templates {
+    origins: HashMap<OriginKey, Template>,
+    none: Template,
 }
 
 impl Templates {
@@ -185,24 +176,27 @@ impl Templates {
         origin.and_then(|origin| self.origins.get(&origin)).unwrap_or(&self.none)
     }
 
-    /// The sample of a unique page; none if an earlier version of it is among the samples.
-    pub(super) fn sample(
-        &self,
+    /// Learns from a unique page, unless an earlier version of it is among the samples.
+    pub(super) fn learn(
+        &mut self,
         id: DocId,
         key: Key,
         origin: OriginKey,
         content: &Content,
-    ) -> Option<TemplateSample> {
-        let is_known = self.get(Some(origin)).samples.iter().any(|sample| sample.key == key);
-        let features = || content.features(content.block_features());
-        (!is_known).then(|| TemplateSample { id, key, origin, features: features() })
+    ) -> Option<TemplateChange> {
+        if self.get(Some(origin)).samples.iter().any(|sample| sample.key == key) {
+            return None;
+        }
+        let features = content.features(content.block_features());
+        let sample = TemplateSample { id, key, origin, features };
+        Some(TemplateChange { outdated: self.add(sample.clone()), sample })
     }
 
-    /// Learns from a sample, and returns the ones that it makes outdated.
-    pub(super) fn learn(&mut self, sample: TemplateSample) -> Vec<Outdated> {
+    /// Adds a sample, and returns the ones that it makes outdated.
+    pub(crate) fn add(&mut self, sample: TemplateSample) -> Vec<Outdated> {
         let origin = sample.origin;
         let mut outdated = Vec::new();
-        if !self.origins.contains_key(&origin) && self.origins.len() == self.most {
+        if !self.origins.contains_key(&origin) && self.origins.len() == ORIGINS {
             outdated.extend(self.forget_one());
         }
         let template = self.origins.entry(origin).or_default();
@@ -289,7 +283,7 @@ mod tests {
     fn a_template_of_one_origin_does_not_affect_another() {
         let mut templates = Templates::default();
         for id in 1..20 {
-            templates.learn(sample(id, "a", &[1]));
+            templates.add(sample(id, "a", &[1]));
         }
         assert!(rarity(templates.get(Some(OriginKey::of("a"))), 1) < 0.01);
         assert_eq!(rarity(templates.get(Some(OriginKey::of("b"))), 1), 1.0);
@@ -306,7 +300,7 @@ mod tests {
             let features: Vec<_> = (0..300).map(|at| at * 7 + u32::try_from(id).unwrap()).collect();
             let sample = sample(id, &origin, &features);
             kept.push((sample.origin, id));
-            for outdated in templates.learn(sample) {
+            for outdated in templates.add(sample) {
                 kept.retain(|&(origin, id)| origin != outdated.origin || id >= outdated.before.0);
             }
             assert!(templates.origins.len() <= ORIGINS && kept.len() < ORIGINS + PAGES);

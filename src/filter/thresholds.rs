@@ -29,8 +29,10 @@ use crate::{
 /// let [a, b] = ["The tide is high.", "the TIDE is high"].map(|text| fingerprinter.sketch(text));
 /// assert_eq!(thresholds.judge(&a, &b), Some(Step::Text));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Thresholds {
+    /// By which pages are compared.
+    pub(super) rule: Rule,
     mode: Mode,
     radius: u32,
     /// The bits in which the signatures of texts may differ that are not short, in mode `balanced`.
@@ -53,6 +55,7 @@ impl Thresholds {
     #[must_use]
     pub fn new(options: &Options) -> Self {
         Self {
+            rule: options.rule,
             mode: options.mode,
             radius: options.radius(),
             most: options.similarity.map_or(BALANCED, Similarity::signature_bits),
@@ -64,13 +67,6 @@ impl Thresholds {
     #[must_use]
     pub fn radius(&self) -> u32 {
         self.radius
-    }
-
-    /// The radius in which the index is searched for near duplicates of a text with this many features: a fingerprint is the beginning of
-    /// a signature, so it differs in no more bits.
-    #[must_use]
-    pub fn search_radius(&self, features: u32) -> u32 {
-        self.radius.min(self.signature_radius(features))
     }
 
     /// Whether not only fingerprints must be near, but signatures too.
@@ -118,20 +114,20 @@ impl Thresholds {
     /// the later one first. The match has no number.
     ///
     /// ```
-    /// use pagesieve::{Filter, filter::{Options, Rule, Step, Template, Thresholds}};
+    /// use pagesieve::{Filter, filter::{Options, Step, Template, Thresholds}};
     ///
     /// let options = Options::default();
     /// let documents = Filter::new(&options)?.documents();
     /// let [a, b] = ["The tide is high.", "the TIDE is high!"].map(|text| documents.text("", text));
     /// let template = Template::default();
     /// let sides = [(b.sketch(), &template), (a.sketch(), &template)];
-    /// let found = Thresholds::new(&options).repeats(&Rule::default(), sides);
+    /// let found = Thresholds::new(&options).repeats(sides);
     /// assert_eq!(found.map(|found| found.step), Some(Step::Text));
     /// # Ok::<(), pagesieve::OptionsError>(())
     /// ```
     #[must_use]
-    pub fn repeats(&self, rule: &Rule, sides: [(&Sketch, &Template); 2]) -> Option<Match> {
-        let [(later, template), (earlier, _)] = sides;
+    pub fn repeats(&self, sides: [(&Sketch, &Template); 2]) -> Option<Match> {
+        let ([(later, template), (earlier, _)], rule) = (sides, &self.rule);
         if later.body.is_some() && later.body == earlier.body {
             return Some(Match::exact(DocId(0), Step::Body));
         }
@@ -144,12 +140,8 @@ impl Thresholds {
             return Some(Match::exact(DocId(0), Step::Text));
         }
         let signatures = [earlier.text.signature, later.text.signature];
-        let near = match found {
-            Some(found) => {
-                found.repeats(rule).then(|| Match::of_pages(DocId(0), signatures, &found))
-            }
-            None => step.map(|_| Match::near(DocId(0), signatures)),
-        };
+        let is_near = found.map_or(step.is_some(), |found| found.repeats(rule));
+        let near = is_near.then(|| Match::near(DocId(0), signatures, found.as_ref()));
         near.filter(|_| !is_thin(rule, later, template))
     }
 }

@@ -45,22 +45,22 @@ impl Match {
         Self { of, kind, step, distance: 0, signature_distance: 0, similarity: 1.0 }
     }
 
-    /// A near match of two pages that are compared so.
+    /// A near match of pages that are compared so, or of texts, whose similarity the signatures estimate.
     #[expect(clippy::cast_possible_truncation, reason = "it is from 0 to 1")]
-    pub(super) fn of_pages(of: DocId, signatures: [Signature; 2], found: &Comparison) -> Self {
-        Self { similarity: found.similarity as f32, ..Self::near(of, signatures) }
-    }
-
-    /// A near match, with the similarity that the signatures estimate.
-    pub(super) fn near(of: DocId, [one, other]: [Signature; 2]) -> Self {
+    pub(super) fn near(
+        of: DocId,
+        [one, other]: [Signature; 2],
+        found: Option<&Comparison>,
+    ) -> Self {
         let signature_distance = one.distance(&other);
+        let of_texts = || similarity(signature_distance);
         Self {
             of,
             kind: Kind::Near,
             step: Step::Near,
             distance: one.fingerprint().distance(other.fingerprint()),
             signature_distance,
-            similarity: similarity(signature_distance),
+            similarity: found.map_or_else(of_texts, |found| found.similarity as f32),
         }
     }
 }
@@ -144,19 +144,6 @@ pub struct Previous {
     pub is_unchanged: bool,
     /// In how many of the 64 bits of the fingerprint and the 256 of the signature the two differ, if both are long enough.
     pub distances: Option<(u32, u32)>,
-}
-
-/// A unique document of the window.
-#[cfg(feature = "state")]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Held {
-    /// Its number.
-    pub id: DocId,
-    /// When it arrived, by the window's clock.
-    pub at: Timestamp,
-    /// The signature of its text, if it is long enough.
-    pub signature: Option<Signature>,
 }
 
 impl Verdict {

@@ -7,13 +7,9 @@
 //! In a file (`state/`), `documents` has representatives and aliases with their digests. A commit drops rows that have left the window from
 //! `contents` and `keys`, and from `documents` unless a crawl keeps them for its report. `templates` does not depend on the window.
 
-use std::{
-    collections::{HashMap, VecDeque},
-    hash::Hash,
-    num::NonZeroU64,
-    time::Duration,
-};
+use std::{collections::VecDeque, num::NonZeroU64, time::Duration};
 
+use hashbrown::HashTable;
 use serde::{Deserialize, Serialize};
 
 use super::sketch::{Key, OriginKey};
@@ -55,53 +51,40 @@ impl Default for WindowOptions {
     }
 }
 
-/// A representative: a unique document that later ones may repeat.
+/// A representative: a unique document of the window, which later ones may repeat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Representative {
+#[non_exhaustive]
+pub struct Representative {
     /// Its number. Representatives leave the window in this order.
-    pub(crate) id: DocId,
+    pub id: DocId,
     /// When it arrived, by the window's clock.
-    pub(crate) at: Timestamp,
+    pub at: Timestamp,
     /// Its key.
     pub(crate) key: Key,
     /// Its origin, if it has one.
     pub(crate) origin: Option<OriginKey>,
-    /// Its signature, if it takes part in near matching: its text is long enough, and the index had room for its fingerprint.
-    pub(crate) signature: Option<Signature>,
+    /// Its signature; zeros if it takes no part in near matching.
+    signature: Signature,
+    /// Whether it does.
+    has_signature: bool,
     /// Whether its content is kept.
     pub(crate) has_content: bool,
 }
 
-/// A representative in 72 bytes: number, time, key, flags (is there a signature, and a sketch?), the origin's key or 0, and the signature.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Packed([u64; 9]);
+const _: () = assert!(size_of::<Representative>() == 72, "this many are in a window");
 
-/// A flag of a packed representative.
-const HAS_CONTENT: u64 = 1 << 32;
-
-impl Packed {
-    fn of(representative: &Representative) -> Self {
-        let Representative { id, at, key, origin, signature, has_content } = *representative;
-        let origin = origin.map_or(0, OriginKey::get);
-        let [a, b, c, d] = signature.map_or([0; 4], |signature| signature.0);
-        let flags = u64::from(signature.is_some()) | if has_content { HAS_CONTENT } else { 0 };
-        Self([id.0, at.0.cast_unsigned(), key.0, flags, origin, a, b, c, d])
+impl Representative {
+    /// One without content or origin.
+    pub(crate) fn new(id: DocId, at: Timestamp, key: Key, signature: Option<Signature>) -> Self {
+        let has_signature = signature.is_some();
+        let signature = signature.unwrap_or_default();
+        Self { id, at, key, origin: None, signature, has_signature, has_content: false }
     }
 
-    fn unpacked(&self) -> Representative {
-        let [id, at, key, flags, origin, signature @ ..] = self.0;
-        Representative {
-            id: DocId(id),
-            at: Timestamp(at.cast_signed()),
-            key: Key(key),
-            origin: OriginKey::new(origin),
-            signature: (flags & !HAS_CONTENT != 0).then_some(Signature(signature)),
-            has_content: flags & HAS_CONTENT != 0,
-        }
-    }
-
-    fn id(&self) -> DocId {
-        DocId(self.0[0])
+    /// Its signature, if it takes part in near matching: its text is long enough, and the index had room for its fingerprint.
+    #[must_use]
+    pub fn signature(&self) -> Option<Signature> {
+        self.has_signature.then_some(self.signature)
     }
 }
 
@@ -110,11 +93,11 @@ impl Packed {
 pub(crate) struct Window {
     options: WindowOptions,
     /// By number. A full block has 72 KiB.
-    queue: IncrementalQueue<Packed>,
+    queue: IncrementalQueue<Representative>,
     /// How many of them are pages.
     pub(crate) pages: usize,
-    /// The latest representative of each key, if that is asked for: some 27 bytes each.
-    by_key: Option<IncrementalMap<u64, DocId>>,
+    /// The representatives of each key, if that is asked for.
+    by_key: Option<HashIndex>,
     pub(super) clock: Timestamp,
 }
 
@@ -126,16 +109,15 @@ impl Window {
 
     /// Finds representatives by their keys from now on.
     pub(super) fn index_keys(&mut self) {
-        let mut by_key = IncrementalMap::default();
-        for representative in self.iter() {
-            by_key.part(part(representative.key)).insert(representative.key.0, representative.id);
-        }
+        let mut by_key = HashIndex::default();
+        self.iter().for_each(|it| by_key.insert(it.key.0, it.id, None));
         self.by_key = Some(by_key);
     }
 
     /// The latest representative of this key, if keys are [indexed](Self::index_keys).
     pub(super) fn latest(&self, key: Key) -> Option<Representative> {
-        self.get(*self.by_key.as_ref()?.get(part(key), &key.0)?)
+        let ids = self.by_key.as_ref()?.find(key.0).into_iter().rev();
+        ids.filter_map(|id| self.get(id)).find(|it| it.key == key)
     }
 
     /// Moves the clock to `at`, never back.
@@ -147,63 +129,57 @@ impl Window {
     pub(super) fn expire(&mut self) {
         let Some(age) = self.options.age else { return };
         let oldest = self.clock - age;
-        while self.queue.front().is_some_and(|front| front.unpacked().at < oldest) {
+        while self.queue.front().is_some_and(|front| front.at < oldest) {
             self.pop();
         }
     }
 
     /// The number of the oldest representative that may still be matched, or `next` if there is none.
     pub(super) fn horizon(&self, next: DocId) -> DocId {
-        self.queue.front().map_or(next, Packed::id)
+        self.queue.front().map_or(next, |front| front.id)
     }
 
     /// Takes in a representative; if there are too many now, the oldest leaves.
     pub(super) fn push(&mut self, representative: &Representative) {
-        self.queue.push(Packed::of(representative));
-        self.pages += usize::from(representative.has_content);
-        if let Some(by_key) = &mut self.by_key {
-            by_key.part(part(representative.key)).insert(representative.key.0, representative.id);
-        }
+        let Representative { id, key, has_content, .. } = *representative;
+        self.queue.push(*representative);
+        self.pages += usize::from(has_content);
         while self.len() as u64 > self.options.entries.get() {
             self.pop();
+        }
+        let horizon = Horizon { representative: self.horizon(id), alias: 0 };
+        if let Some(by_key) = &mut self.by_key {
+            by_key.expire(horizon);
+            by_key.insert(key.0, id, None);
         }
     }
 
     fn pop(&mut self) {
         if let Some(front) = self.queue.pop_if(|_| true) {
-            self.left(&front.unpacked());
-        }
-    }
-
-    fn left(&mut self, representative: &Representative) {
-        self.pages -= usize::from(representative.has_content);
-        let Some(by_key) = &mut self.by_key else { return };
-        let by_key = by_key.part(part(representative.key));
-        if by_key.get(&representative.key.0) == Some(&representative.id) {
-            by_key.remove(&representative.key.0);
+            self.pages -= usize::from(front.has_content);
         }
     }
 
     /// Removes a representative.
     pub(super) fn take(&mut self, id: DocId) -> Option<Representative> {
-        let taken = self.queue.take(&id, Packed::id)?.unpacked();
-        self.left(&taken);
+        let taken = self.queue.take(&id, |it| it.id)?;
+        self.pages -= usize::from(taken.has_content);
         Some(taken)
     }
 
     /// Whether a representative is still in the window.
     pub(super) fn still_has(&self, id: DocId) -> bool {
-        self.queue.front().is_some_and(|oldest| oldest.id() <= id) && self.get(id).is_some()
+        self.queue.front().is_some_and(|oldest| oldest.id <= id) && self.get(id).is_some()
     }
 
     /// The representative of this number, if it is in the window.
     pub(super) fn get(&self, id: DocId) -> Option<Representative> {
-        self.queue.find(&id, Packed::id).map(Packed::unpacked)
+        self.queue.find(&id, |it| it.id).copied()
     }
 
     /// All representatives, oldest first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Representative> {
-        self.queue.iter().map(Packed::unpacked)
+        self.queue.iter().copied()
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -216,15 +192,20 @@ impl Window {
     }
 }
 
-/// The part of a map that has this key.
-fn part(key: Key) -> u16 {
-    (key.0 >> 48) as u16
+/// What has left the window, by number of the document and by number of the alias.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Horizon {
+    /// The oldest representative that may still be matched.
+    pub(crate) representative: DocId,
+    /// The oldest alias that may still be matched.
+    pub(crate) alias: u64,
 }
 
 /// `"90d"` or `"unlimited"`.
 mod age {
     use std::{borrow::Cow, time::Duration};
 
+    use humantime_serde::re::humantime;
     use serde::{Deserialize, Deserializer, Serializer, de::Error as _};
 
     const UNLIMITED: &str = "unlimited";
@@ -249,19 +230,15 @@ mod age {
         deserializer: D,
     ) -> Result<Option<Duration>, D::Error> {
         let text = Cow::<'de, str>::deserialize(deserializer)?;
-        if text == UNLIMITED {
-            return Ok(None);
-        }
-        let wrong = |why: &dyn std::fmt::Display| {
-            D::Error::custom(format_args!(
-                "{text:?}: {why}; write for instance \"90d\", or \"{UNLIMITED}\""
-            ))
+        let is_limited = text != UNLIMITED;
+        let wrong = match is_limited.then(|| humantime::parse_duration(&text)).transpose() {
+            Ok(Some(Duration::ZERO)) => "nothing would be remembered".to_owned(),
+            Ok(age) => return Ok(age),
+            Err(error) => error.to_string(),
         };
-        match humantime_serde::re::humantime::parse_duration(&text) {
-            Ok(Duration::ZERO) => Err(wrong(&"nothing would be remembered")),
-            Ok(age) => Ok(Some(age)),
-            Err(error) => Err(wrong(&error)),
-        }
+        Err(D::Error::custom(format_args!(
+            "{text:?}: {wrong}; write for instance \"90d\", or \"{UNLIMITED}\""
+        )))
     }
 }
 
@@ -270,7 +247,7 @@ mod age {
 
 /// Values of a full block.
 pub(super) const BLOCK: usize = 1024;
-/// Parts of a map. Each grows by itself, and moves so small a share of the whole.
+/// Parts of an index. Each grows by itself, and moves so small a share of the whole.
 const PARTS: usize = 1024;
 
 /// A queue in blocks: growth moves no value, only now and then the list of blocks, what has left gives its memory back, and taking one out in
@@ -299,15 +276,6 @@ impl<T> IncrementalQueue<T> {
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
         self.blocks.iter().flatten()
-    }
-
-    /// The value at this place, in a queue from which none was [taken](Self::take).
-    pub(super) fn get(&self, place: usize) -> Option<&T> {
-        let first = self.blocks.front()?.len();
-        match place.checked_sub(first) {
-            None => self.blocks.front()?.get(place),
-            Some(beyond) => self.blocks.get(1 + beyond / BLOCK)?.get(beyond % BLOCK),
-        }
     }
 
     /// The value with this key, in a queue whose keys grow.
@@ -362,58 +330,132 @@ impl<T> IncrementalQueue<T> {
     }
 }
 
-/// A map in parts. The caller spreads its keys evenly over them.
+/// Documents by the hashes of their digests or keys: some 14 bytes for each. It is in parts, each of which grows by itself.
 #[derive(Clone, Debug)]
-pub(super) struct IncrementalMap<K, V> {
-    parts: Box<[HashMap<K, V>]>,
+pub(crate) struct HashIndex {
+    parts: Box<[HashTable<Entry>]>,
+    /// Some aliases with their documents, to know which documents are before an alias.
+    marks: VecDeque<(u64, DocId)>,
+    /// What has left: representatives and aliases before these documents.
+    left: [DocId; 2],
+    latest: DocId,
 }
 
-impl<K, V> Default for IncrementalMap<K, V> {
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    /// Distinguishes the hashes of a part, apart from [`ALIAS`].
+    tag: u32,
+    /// The number of the document modulo 2^32.
+    document: u32,
+}
+
+/// The bits of a document's number that an entry has.
+const LOW: u64 = (1 << 32) - 1;
+/// The bit of a tag that says whether the document is an alias.
+const ALIAS: u32 = 1;
+/// Of this many aliases, one remembers its document.
+const MARK_EVERY: u64 = 1 << 8;
+
+impl Entry {
+    /// The number of its document, which is at most `latest`.
+    fn document(self, latest: DocId) -> DocId {
+        let age = latest.0.wrapping_sub(self.document.into()) & LOW;
+        DocId(latest.0.saturating_sub(age))
+    }
+
+    fn has_left(self, left: [DocId; 2], latest: DocId) -> bool {
+        self.document(latest) < left[(self.tag & ALIAS) as usize]
+    }
+
+    fn spread(&self) -> u64 {
+        spread((self.tag & !ALIAS).into())
+    }
+}
+
+fn spread(number: u64) -> u64 {
+    number.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// The part of a hash, ten bits for [`PARTS`], and its tag.
+fn split(hash: u64) -> (usize, u32) {
+    let bits = spread(hash);
+    ((bits << 32 >> 54) as usize, (bits >> 32) as u32 & !ALIAS)
+}
+
+impl Default for HashIndex {
     fn default() -> Self {
-        Self { parts: (0..PARTS).map(|_| HashMap::new()).collect() }
+        Self {
+            parts: (0..PARTS).map(|_| HashTable::new()).collect(),
+            marks: VecDeque::new(),
+            left: [DocId(0); 2],
+            latest: DocId(0),
+        }
     }
 }
 
-impl<K: Eq + Hash, V> IncrementalMap<K, V> {
-    /// The part of this number, of any size.
-    pub(super) fn part(&mut self, number: u16) -> &mut HashMap<K, V> {
-        &mut self.parts[usize::from(number) % PARTS]
+impl HashIndex {
+    /// Enters a document under a hash; `alias` is its number among aliases.
+    pub(crate) fn insert(&mut self, hash: u64, document: DocId, alias: Option<u64>) {
+        let (left, latest) = (self.left, self.latest.max(document));
+        self.latest = latest;
+        if let Some(alias) = alias.filter(|alias| alias.is_multiple_of(MARK_EVERY)) {
+            self.marks.push_back((alias, document));
+        }
+        let (part, tag) = split(hash);
+        let part = &mut self.parts[part];
+        if part.len() == part.capacity() {
+            part.retain(|entry| !entry.has_left(left, latest));
+            part.reserve(part.len() / 8 + 1, Entry::spread);
+        }
+        let (tag, document) = (tag | u32::from(alias.is_some()), (document.0 & LOW) as u32);
+        let entry = Entry { tag, document };
+        part.insert_unique(entry.spread(), entry, Entry::spread);
     }
 
-    pub(super) fn get(&self, number: u16, key: &K) -> Option<&V> {
-        self.parts[usize::from(number) % PARTS].get(key)
+    /// The documents that may have this hash, oldest first.
+    pub(crate) fn find(&self, hash: u64) -> Vec<DocId> {
+        let (part, tag) = split(hash);
+        let equal = self.parts[part].iter_hash(spread(tag.into()));
+        let equal = equal.filter(|it| it.tag & !ALIAS == tag);
+        let there = equal.filter(|entry| !entry.has_left(self.left, self.latest));
+        let mut found: Vec<_> = there.map(|entry| entry.document(self.latest)).collect();
+        found.sort_unstable();
+        found
     }
 
-    #[cfg(test)]
-    pub(super) fn len(&self) -> usize {
-        self.parts.iter().map(HashMap::len).sum()
-    }
-}
-
-#[cfg(test)]
-impl<T> IncrementalQueue<T> {
-    /// For how many there is room.
-    pub(super) fn room(&self) -> usize {
-        self.blocks.iter().map(VecDeque::capacity).sum()
+    /// Announces what will not be matched again.
+    pub(crate) fn expire(&mut self, horizon: Horizon) {
+        self.left[0] = horizon.representative;
+        let has_left = |(alias, _): &mut (u64, _)| *alias <= horizon.alias;
+        while let Some((_, document)) = self.marks.pop_front_if(has_left) {
+            self.left[1] = document;
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
     use proptest::prelude::*;
 
     use super::*;
 
-    fn packed(id: u64) -> Packed {
-        let (id, at) = (DocId(id), Timestamp(0));
-        Packed::of(&Representative {
-            id,
-            at,
-            key: Key(0),
-            origin: None,
-            signature: None,
-            has_content: false,
-        })
+    impl<T> IncrementalQueue<T> {
+        /// For how many there is room.
+        fn room(&self) -> usize {
+            self.blocks.iter().map(VecDeque::capacity).sum()
+        }
+    }
+
+    impl HashIndex {
+        fn len(&self) -> usize {
+            self.parts.iter().map(HashTable::len).sum()
+        }
+    }
+
+    fn representative(id: u64) -> Representative {
+        Representative::new(DocId(id), Timestamp(0), Key(0), None)
     }
 
     proptest! {
@@ -424,41 +466,32 @@ mod tests {
             clustered in any::<bool>(),
         ) {
             let mut queue = IncrementalQueue::default();
-            let mut model = std::collections::BTreeSet::new();
+            let mut model = BTreeSet::new();
             let ids: Vec<u64> = gaps.iter().scan(0, |id, gap| { *id += gap; Some(*id) }).collect();
             for &id in &ids {
-                queue.push(packed(id));
+                queue.push(representative(id));
                 model.insert(id);
             }
             for (number, &(of, pops)) in taken.iter().enumerate() {
                 let of = if clustered { of / 8 + 2_000 } else { of };
                 let Some(&id) = ids.get(of * ids.len() / 10_000) else { continue };
                 if pops && number % 16 == 0 {
-                    prop_assert_eq!(queue.pop_if(|_| true).map(|packed| packed.id().0), model.pop_first());
+                    prop_assert_eq!(queue.pop_if(|_| true).map(|it| it.id.0), model.pop_first());
                 } else {
-                    let taken = queue.take(&DocId(id), Packed::id).map(|packed| packed.id().0);
+                    let taken = queue.take(&DocId(id), |it| it.id).map(|it| it.id.0);
                     prop_assert_eq!(taken, model.take(&id));
                 }
-                prop_assert_eq!(queue.front().map(|packed| packed.id().0), model.first().copied());
+                prop_assert_eq!(queue.front().map(|it| it.id.0), model.first().copied());
             }
             prop_assert_eq!(queue.len(), model.len());
-            prop_assert!(queue.iter().map(|packed| packed.id().0).eq(model.iter().copied()));
+            prop_assert!(queue.iter().map(|it| it.id.0).eq(model.iter().copied()));
             for id in ids.iter().flat_map(|&id| [id - 1, id, id + 1]).chain([0, u64::MAX]) {
-                let found = queue.find(&DocId(id), Packed::id).map(|packed| packed.id().0);
+                let found = queue.find(&DocId(id), |it| it.id).map(|it| it.id.0);
                 prop_assert_eq!(found, model.get(&id).copied());
             }
             prop_assert!(queue.room() <= 3 * queue.len() + 3 * BLOCK, "{} for {}", queue.room(), queue.len());
         }
-    }
-}
 
-#[cfg(test)]
-mod incremental_tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
         #[test]
         fn a_queue_is_a_queue(steps in prop::collection::vec((any::<bool>(), 0..3000_usize), 0..12)) {
             let (mut steady, mut plain) = (IncrementalQueue::default(), VecDeque::new());
@@ -478,7 +511,6 @@ mod incremental_tests {
                 prop_assert!(steady.blocks.iter().all(|block| block.capacity() == 1024), "none has grown");
                 prop_assert!(steady.pop_if(|_| false).is_none());
                 for place in [0, 1, plain.len() / 2, plain.len().saturating_sub(1), plain.len()] {
-                    prop_assert_eq!(steady.get(place), plain.get(place));
                     let key = place + next - plain.len();
                     prop_assert_eq!(steady.find(&key, |&it| it), plain.get(place));
                 }
@@ -488,14 +520,50 @@ mod incremental_tests {
     }
 
     #[test]
-    fn no_part_of_a_map_holds_much_of_it() {
-        let mut map = IncrementalMap::default();
-        for n in 0..100_000_u32 {
-            let hash = blake3::hash(&n.to_le_bytes());
-            let [low, high, ..] = *hash.as_bytes();
-            map.part(u16::from_le_bytes([low, high])).insert(n, ());
+    fn no_part_of_an_index_holds_much_of_it() {
+        let mut index = HashIndex::default();
+        for id in 0..100_000_u64 {
+            // Keys of a caller's own may be counted.
+            index.insert(id, DocId(id), None);
         }
-        assert_eq!(map.len(), 100_000);
-        assert!(map.parts.iter().all(|part| part.len() < 250), "97 on average");
+        assert_eq!(index.len(), 100_000);
+        assert!(index.parts.iter().all(|part| part.len() < 250), "97 on average");
+    }
+
+    #[test]
+    fn documents_beyond_the_horizon_leave_an_index() {
+        const WINDOW: u64 = 10_000;
+        const MOST: usize = 60_000;
+        let mut index = HashIndex::default();
+        for id in 1..=20 * WINDOW {
+            let alias = id.is_multiple_of(2).then_some(id / 2);
+            let left = id.saturating_sub(WINDOW);
+            index.insert(7, DocId(id), alias);
+            index.insert(spread(id), DocId(id), alias);
+            index.expire(Horizon { representative: DocId(left), alias: left / 2 });
+        }
+        assert!(index.len() < MOST, "{}", index.len());
+    }
+
+    proptest! {
+        #[test]
+        fn an_index_finds_what_was_entered_and_has_not_left(
+            steps in prop::collection::vec((0..20_u64, 0..4_u64), 0..400),
+            first in prop_oneof![Just(1), Just((1 << 32) - 100)],
+        ) {
+            let (mut index, mut all) = (HashIndex::default(), BTreeMap::new());
+            let mut left = first;
+            for (id, (hash, leave)) in (first..).zip(steps) {
+                index.insert(hash, DocId(id), None);
+                all.insert(id, hash);
+                left = (left + leave).min(id);
+                index.expire(Horizon { representative: DocId(left), alias: 0 });
+                for asked in 0..20 {
+                    let expected = all.range(left..).filter(|(_, hash)| **hash == asked);
+                    let expected: Vec<_> = expected.map(|(id, _)| DocId(*id)).collect();
+                    prop_assert_eq!(index.find(asked), expected);
+                }
+            }
+        }
     }
 }

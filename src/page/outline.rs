@@ -30,7 +30,7 @@ pub struct Outline {
 pub(crate) struct Line {
     /// The block element that holds it.
     pub(crate) block: u32,
-    /// Where it starts in the text. It ends where the next one starts.
+    /// Where it starts in the text. It ends with a line break, where the next one starts.
     start: usize,
     /// How many of its bytes are text of links.
     pub(crate) linked: usize,
@@ -63,6 +63,7 @@ impl Outline {
         let block = if self.parents.get(block as usize).is_some() { block } else { Self::PAGE };
         self.lines.push(Line { block, start: self.text.len(), linked, links: 0, is_body });
         self.text.push_str(text);
+        self.text.push('\n');
     }
 
     /// How many links begin in the line added last.
@@ -114,6 +115,12 @@ impl Outline {
 
     /// The text of a line.
     pub(crate) fn text_of(&self, line: usize) -> &str {
+        let line = self.line_of(line);
+        &line[..line.len() - 1]
+    }
+
+    /// A line with its line break.
+    pub(crate) fn line_of(&self, line: usize) -> &str {
         let end = self.lines.get(line + 1).map_or(self.text.len(), |next| next.start);
         &self.text[self.lines[line].start..end]
     }

@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 use super::schema::Decided;
 use crate::{
     cluster::Address,
-    filter::{Comparison, Filter, Options, Template, WindowOptions, compare},
+    filter::{Comparison, Filter, Key, Options, Template, WindowOptions, compare},
     fingerprint::{HashSeed, similarity},
     input::Prepared,
     page::{self, DocId},
@@ -199,7 +199,7 @@ pub(super) fn explain(pair: &[Prepared], options: &Options) -> Option<Explanatio
     let mut filter = Filter::of_recipe(&Options { window, ..options.clone() }, recipe).ok()?;
     filter.judge(&a.document).ok()?;
     // They may have the same id, and are compared all the same.
-    let second = b.document.clone().with_key(a.document.key.other());
+    let second = b.document.clone().with_key(Key(!a.document.key.0));
     let judged = filter.judge(&second).ok()?;
     let of = judged.verdict.matched().map(|_| a.document.id());
     let [a_sketch, b_sketch] = [a, b].map(|side| side.document.sketch());

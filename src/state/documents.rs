@@ -2,11 +2,13 @@
 //!
 //! Pages of other runs that pages of this one repeat have numbers too, so that each match is a number, and a row of their own.
 
+use std::num::NonZeroU64;
+
 use rusqlite::{Row, params};
 
 use super::{State, StateError, packed, signed, unknown_code, unsigned};
 use crate::{
-    filter::{Facts, Judgement, Key, Kind, Match, OriginKey, Representative, Step, Verdict},
+    filter::{Facts, Judgement, Key, Kind, Known, Match, OriginKey, Representative, Step, Verdict},
     fingerprint::{Digest, Fingerprint, Signature},
     page::{DocId, Lang, Timestamp},
 };
@@ -111,8 +113,10 @@ impl State {
             entered.and_then(|entered| entered.alias).map(signed),
             entered.map(|entered| signed(entered.key.0)),
             nearest.map(|(of, _)| signed(of.0)),
-            representative.and_then(|it| it.origin).map(|origin| signed(origin.get())),
-            representative.and_then(|it| it.signature).map(|signature| packed(&signature.0)),
+            representative.and_then(|it| it.origin).map(|origin| signed(origin.0.get())),
+            representative
+                .and_then(Representative::signature)
+                .map(|signature| packed(&signature.0)),
         ];
         self.execute(sql, parameters)
     }
@@ -145,6 +149,24 @@ impl State {
             return self.other_document(id);
         }
         self.find(&sql, [signed(id.0)], read_document)
+    }
+
+    /// The document of this number as the filter knows it, if it was entered under this digest.
+    ///
+    /// # Errors
+    /// If SQLite fails or the row makes no sense.
+    pub(super) fn known(&self, id: DocId, digest: Digest) -> Result<Option<Known>, StateError> {
+        let sql =
+            format!("SELECT {COLUMNS}, d.alias, d.key, d.digests FROM documents d WHERE d.id = ?");
+        let row = self.find(&sql, [signed(id.0)], |row| {
+            let Judgement { id, verdict, facts, .. } = read_document(row)?.judgement;
+            let (alias, key): (Option<i64>, Option<i64>) = (row.get("alias")?, row.get("key")?);
+            let key = Key(key.map_or(0, unsigned));
+            let known = Known { id, key, verdict, alias: alias.map(unsigned), facts: Some(facts) };
+            Ok((known, row.get::<_, Option<Vec<u8>>>("digests")?.unwrap_or_default()))
+        })?;
+        let has = |digests: &[u8]| digests.as_chunks::<16>().0.contains(&digest.0);
+        Ok(row.filter(|(_, digests)| has(digests)).map(|(known, _)| known))
     }
 
     /// The latest document of this name.
@@ -302,17 +324,14 @@ fn read_remembered(row: &Row<'_>) -> rusqlite::Result<Remembered> {
     }
     let origin = row.get::<_, Option<i64>>(6)?.map(unsigned);
     let signature = row.get::<_, Option<[u8; 32]>>(7)?;
-    let representative = Representative {
-        id,
-        at: Timestamp(row.get(1)?),
-        key: Key(unsigned(row.get(5)?)),
-        origin: origin.and_then(OriginKey::new),
-        signature: signature.map(|packed| {
-            let words = packed.as_chunks::<8>().0;
-            Signature(std::array::from_fn(|word| u64::from_le_bytes(words[word])))
-        }),
-        has_content: row.get::<_, u8>(2)? & HAS_CONTENT != 0,
-    };
+    let (at, key) = (Timestamp(row.get(1)?), Key(unsigned(row.get(5)?)));
+    let signature = signature.map(|packed| {
+        let words = packed.as_chunks::<8>().0;
+        Signature(std::array::from_fn(|word| u64::from_le_bytes(words[word])))
+    });
+    let mut representative = Representative::new(id, at, key, signature);
+    representative.origin = origin.and_then(NonZeroU64::new).map(OriginKey);
+    representative.has_content = row.get::<_, u8>(2)? & HAS_CONTENT != 0;
     Ok(Remembered {
         id,
         digests: digests.iter().copied().map(Digest).collect(),

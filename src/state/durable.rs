@@ -8,6 +8,7 @@
 
 use std::{
     collections::BinaryHeap,
+    num::NonZeroU64,
     path::Path,
     time::{Duration, Instant},
 };
@@ -20,7 +21,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     State, StateError,
-    digests::DigestIndex,
     documents::{Entered, JudgedDocument},
     packed, signed, unsigned,
 };
@@ -33,11 +33,10 @@ use crate::{
 };
 use crate::{
     filter::{
-        Change, Content, Document, Engine, Filter, Horizon, Judgement, Key, Kind, Known, Options,
+        Change, Content, Document, Engine, Filter, IN_FILE, Judgement, Key, Kind, Known, Options,
         OptionsError, OriginKey, Position, Store, TemplateChange, TemplateSample,
     },
     fingerprint::{Digest, HashSeed, HashSeedChoice, Recipe},
-    index::Index,
     page::DocId,
 };
 
@@ -78,7 +77,6 @@ pub type DurableFilter = Filter<Durable>;
 #[derive(Debug)]
 pub struct Durable {
     pub(super) state: State,
-    digests: DigestIndex,
     kept: Kept,
     transaction: Transaction,
     /// What others have that share the window, if it is shared.
@@ -173,12 +171,11 @@ impl Filter<Durable> {
         let seed = options.hash_seed.seed().or(recorded.hash_seed).unwrap_or_else(new_hash_seed);
         let recipe = options.recipe(seed);
         recipe.check().map_err(OptionsError::from)?;
-        let mut engine = Engine::new(options, recipe, options.index()?);
+        let mut engine = Engine::new(options, recipe, options.index(IN_FILE)?);
         state.begin()?;
         RecordedRecipe::write(&state, recipe)?;
-        let digests = state.restore(&mut engine, true, report)?;
-        let transaction = Transaction::Open;
-        Ok(Self { engine, store: Durable::new(state, digests, kept, transaction) })
+        state.restore(&mut engine, true, report)?;
+        Ok(Self { engine, store: Durable::new(state, kept, Transaction::Open) })
     }
 
     /// Takes a unique document out of the window, as part of the open transaction: from now on nothing repeats it, and its row stays.
@@ -187,9 +184,12 @@ impl Filter<Durable> {
     /// As [`judge`](Self::judge).
     #[cfg(feature = "crawl")]
     pub(crate) fn release(&mut self, id: DocId) -> Result<(), StateError> {
-        self.store.attempt(|store| {
-            if self.engine.remove(id) { store.state.release_document(id) } else { Ok(()) }
-        })
+        self.store.begin()?;
+        if self.engine.remove(id) {
+            self.store.state.release_document(id)?;
+        }
+        self.store.end();
+        Ok(())
     }
 
     /// Makes everything durable that was judged or removed.
@@ -197,17 +197,17 @@ impl Filter<Durable> {
     /// # Errors
     /// If the file cannot be written, for instance because the disk is full, or an earlier call failed.
     pub fn commit(&mut self) -> Result<(), StateError> {
-        self.store.attempt(|store| {
-            let horizon = self.engine.horizon().representative;
-            store.state.set_json("position", &self.engine.position())?;
-            store.state.drop_contents(horizon)?;
-            if store.kept == Kept::Window {
-                store.state.drop_documents(horizon)?;
-                store.state.drop_others()?;
-            }
-            store.state.commit()
-        })?;
-        self.store.transaction = Transaction::Closed;
+        self.store.begin()?;
+        let Durable { state, kept, transaction, .. } = &mut self.store;
+        let horizon = self.engine.horizon().representative;
+        state.set_json("position", &self.engine.position())?;
+        state.drop_contents(horizon)?;
+        if *kept == Kept::Window {
+            state.drop_documents(horizon)?;
+            state.drop_others()?;
+        }
+        state.commit()?;
+        *transaction = Transaction::Closed;
         Ok(())
     }
 
@@ -240,7 +240,7 @@ impl Filter<Durable> {
         let judgement = self.peek(document)?;
         let text = &document.sketch.text;
         let (mut nearest, mut compared) = (BinaryHeap::new(), 0);
-        let others = self.engine.window.iter().filter_map(|it| Some((it.id, it.signature?)));
+        let others = self.engine.window.iter().filter_map(|it| Some((it.id, it.signature()?)));
         for (id, other) in others.filter(|_| text.features > 0) {
             let distance = text.signature.fingerprint().distance(other.fingerprint());
             nearest.push((text.signature.distance(&other), id, distance));
@@ -273,8 +273,9 @@ impl Filter<Durable> {
         document: DocId,
         body: Digest,
     ) -> Result<(), StateError> {
-        let known = self.store.digests.find(self.state(), body)?;
-        let known: Vec<_> = known.into_iter().map(|known| known.id).collect();
+        let found = self.engine.known_by(body).into_iter();
+        let known = found.filter_map(|id| self.state().known(id, body).transpose());
+        let known: Vec<_> = known.map(|it| Ok(it?.id)).collect::<Result<_, StateError>>()?;
         self.state().keep_text_of(document, &known)
     }
 
@@ -288,7 +289,9 @@ impl Filter<Durable> {
     /// # Errors
     /// If SQLite fails, or an earlier call failed.
     pub(crate) fn begin(&mut self) -> Result<(), StateError> {
-        self.store.attempt(|_| Ok(()))
+        self.store.begin()?;
+        self.store.end();
+        Ok(())
     }
 }
 
@@ -398,10 +401,9 @@ impl Drop for Home {
 }
 
 impl Durable {
-    fn new(state: State, digests: DigestIndex, kept: Kept, transaction: Transaction) -> Self {
+    fn new(state: State, kept: Kept, transaction: Transaction) -> Self {
         Self {
             state,
-            digests,
             kept,
             transaction,
             #[cfg(feature = "cluster")]
@@ -417,30 +419,17 @@ impl Durable {
         }
         self.state.name_of(id)
     }
-
-    /// Whether the file is as the memory says.
-    fn check(&mut self) -> Result<(), StateError> {
-        self.state.check_owner()?;
-        // After some errors SQLite rolls the whole transaction back.
-        let is_lost = self.transaction == Transaction::Open && !self.state.is_in_transaction();
-        if is_lost || self.transaction == Transaction::Failed {
-            self.transaction = Transaction::Failed;
-            return Err(StateError::RolledBack);
-        }
-        Ok(())
-    }
 }
 
 #[expect(private_interfaces, reason = "only this crate calls its methods")]
 impl Store for Durable {
     type Error = StateError;
 
-    fn known_by(&mut self, digest: Digest, found: &mut Vec<Known>) -> Result<(), StateError> {
-        found.extend(self.digests.find(&self.state, digest)?);
-        Ok(())
+    fn known(&self, id: DocId, digest: Digest) -> Result<Option<Known>, StateError> {
+        self.state.known(id, digest)
     }
 
-    fn content(&mut self, id: DocId) -> Result<Option<Content>, StateError> {
+    fn content(&self, id: DocId) -> Result<Option<Content>, StateError> {
         self.state.content(id)
     }
 
@@ -450,7 +439,6 @@ impl Store for Durable {
 
     fn remember(&mut self, document: &Document, change: &Change) -> Result<(), StateError> {
         let Change { judgement, digests, alias, representative, template } = change;
-        self.digests.insert(digests, judgement.id, *alias);
         if judgement.verdict.is_unique() && !judgement.is_new() {
             return Ok(());
         }
@@ -497,29 +485,26 @@ impl Store for Durable {
         self.state.drop_document(id)
     }
 
-    fn expire(&mut self, horizon: Horizon) -> Result<(), StateError> {
-        self.digests.expire(horizon);
+    /// The file must be as the memory says.
+    fn check(&self) -> Result<(), StateError> {
+        self.state.check_owner()?;
+        // After some errors SQLite rolls the whole transaction back.
+        let is_lost = self.transaction == Transaction::Open && !self.state.is_in_transaction();
+        if is_lost || self.transaction == Transaction::Failed {
+            return Err(StateError::RolledBack);
+        }
         Ok(())
     }
 
-    fn consult<T>(
-        &mut self,
-        action: impl FnOnce(&mut Self) -> Result<T, StateError>,
-    ) -> Result<T, StateError> {
-        self.check()?;
-        action(self)
+    fn begin(&mut self) -> Result<(), StateError> {
+        let checked = self.check();
+        self.transaction = Transaction::Failed;
+        checked?;
+        self.state.begin()
     }
 
-    fn attempt<T>(
-        &mut self,
-        action: impl FnOnce(&mut Self) -> Result<T, StateError>,
-    ) -> Result<T, StateError> {
-        self.check()?;
-        self.transaction = Transaction::Failed;
-        self.state.begin()?;
-        let done = action(self)?;
+    fn end(&mut self) {
         self.transaction = Transaction::Open;
-        Ok(done)
     }
 }
 
@@ -559,9 +544,9 @@ impl PastWindow {
         if let Some(difference) = RecordedRecipe::read(&state)?.difference(&options) {
             return Err(StateError::Recipe(difference));
         }
-        let mut engine = Engine::new(&options, recipe, options.index()?);
-        let digests = state.restore(&mut engine, hold, drop)?;
-        let store = Durable::new(state, digests, Kept::All, Transaction::Closed);
+        let mut engine = Engine::new(&options, recipe, options.index(IN_FILE)?);
+        state.restore(&mut engine, hold, drop)?;
+        let store = Durable::new(state, Kept::All, Transaction::Closed);
         Ok(Self(DurableFilter { engine, store }))
     }
 
@@ -607,39 +592,36 @@ pub struct Restored {
 const REPORT_EVERY: Duration = Duration::from_secs(2);
 
 impl State {
-    /// Restores the window, the templates and the position into an empty engine, and returns the index of digests. Those of near duplicates are
-    /// left out unless verdicts `hold`. `report` is called every two seconds with how far it is.
+    /// Restores the window, the templates and the position into an empty engine. The digests of near duplicates are left out unless verdicts
+    /// `hold`. `report` is called every two seconds with how far it is.
     ///
     /// # Errors
     /// If SQLite fails or a row is damaged.
-    fn restore<I: Index>(
+    fn restore(
         &self,
-        engine: &mut Engine<I>,
+        engine: &mut Engine,
         hold: bool,
         mut report: impl FnMut(Restored),
-    ) -> Result<DigestIndex, StateError> {
-        let Some(position) = self.position()? else { return Ok(DigestIndex::new(DocId(0))) };
+    ) -> Result<(), StateError> {
+        let Some(position) = self.position()? else { return Ok(()) };
         let (oldest, began, mut reported) = (position.oldest, Instant::now(), Instant::now());
-        let mut digests = DigestIndex::new(oldest);
-        engine.restore(|take| {
-            self.for_each_remembered(oldest, |one| {
-                if hold || !one.is_near {
-                    digests.insert(&one.digests, one.id, one.alias);
-                }
-                one.representative.into_iter().for_each(&mut *take);
-                if reported.elapsed() >= REPORT_EVERY {
-                    reported = Instant::now();
-                    report(Restored { read: one.id.0 - oldest.0, all: position.next.0 - oldest.0 });
-                }
-            })
+        self.for_each_remembered(oldest, |one| {
+            if hold || !one.is_near {
+                engine.enter_digests(&one.digests, one.id, one.alias);
+            }
+            one.representative.iter().for_each(|it| engine.restore(it));
+            if reported.elapsed() >= REPORT_EVERY {
+                reported = Instant::now();
+                report(Restored { read: one.id.0 - oldest.0, all: position.next.0 - oldest.0 });
+            }
         })?;
+        engine.resume(position);
         let pages = engine.window.pages;
         self.for_each_page(oldest, |id, keys| engine.enter_page(id, keys, pages))?;
         self.restore_templates(engine, None)?;
-        engine.resume(position);
         let (entries, seconds) = (engine.window.len(), began.elapsed().as_secs_f64());
         tracing::info!(entries, seconds, "the window is restored");
-        Ok(digests)
+        Ok(())
     }
 
     /// Where the filter stood, if there was one.
@@ -664,11 +646,11 @@ impl Filter<Durable> {
         equal_limit: std::num::NonZeroU32,
     ) -> Self {
         let mut this = Self::of_filter(state, options, || HashSeed::PUBLIC, drop).unwrap();
-        let (recipe, index) = (this.documents().fingerprinter().recipe(), options.index().unwrap());
+        let (recipe, index) =
+            (this.documents().fingerprinter().recipe(), options.index(IN_FILE).unwrap());
         let index = index.with_equal_limit(equal_limit);
         this.engine = Engine::new(options, recipe, index).bounded(equal_limit);
-        let Durable { state, digests, .. } = &mut this.store;
-        *digests = state.restore(&mut this.engine, true, drop).unwrap();
+        this.store.state.restore(&mut this.engine, true, drop).unwrap();
         this
     }
 
@@ -747,12 +729,12 @@ impl State {
         let TemplateChange { sample, outdated } = change;
         let packed: Vec<u8> =
             sample.features.iter().flat_map(|feature| feature.to_le_bytes()).collect();
-        let (origin, document) = (signed(sample.origin.get()), signed(sample.id.0));
+        let (origin, document) = (signed(sample.origin.0.get()), signed(sample.id.0));
         let insert = "INSERT OR REPLACE INTO templates VALUES (?, ?, ?, ?)";
         self.execute(insert, (origin, document, signed(sample.key.0), packed))?;
         outdated.iter().try_for_each(|outdated| {
             let delete = "DELETE FROM templates WHERE origin = ? AND document < ?";
-            self.execute(delete, (signed(outdated.origin.get()), signed(outdated.before.0)))
+            self.execute(delete, (signed(outdated.origin.0.get()), signed(outdated.before.0)))
         })
     }
 
@@ -760,25 +742,25 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails or a row is damaged.
-    pub(crate) fn restore_templates<I: Index>(
+    pub(crate) fn restore_templates(
         &self,
-        engine: &mut Engine<I>,
+        engine: &mut Engine,
         origin: Option<OriginKey>,
     ) -> Result<(), StateError> {
         let sql = "SELECT origin, document, key, features FROM templates WHERE origin = ?1 OR ?1 IS NULL ORDER BY document";
         let sample = |row: &Row<'_>| {
             let (origin, packed) =
-                (OriginKey::new(unsigned(row.get(0)?)), row.get::<_, Vec<u8>>(3)?);
+                (NonZeroU64::new(unsigned(row.get(0)?)), row.get::<_, Vec<u8>>(3)?);
             let (id, key) = (DocId(unsigned(row.get(1)?)), Key(unsigned(row.get(2)?)));
             let (features, rest) = packed.as_chunks::<4>();
             let features: Vec<_> = features.iter().map(|it| u32::from_le_bytes(*it)).collect();
             let is_whole = rest.is_empty() && features.is_sorted_by(|a, b| a < b);
             let origin = origin.filter(|_| is_whole);
-            Ok(origin.map(|origin| TemplateSample { id, key, origin, features }))
+            Ok(origin.map(|origin| TemplateSample { id, key, origin: OriginKey(origin), features }))
         };
-        self.each(sql, [origin.map(|origin| signed(origin.get()))], sample, |sample| {
+        self.each(sql, [origin.map(|origin| signed(origin.0.get()))], sample, |sample| {
             let damaged = StateError::Damaged("a sample of a template cannot be read");
-            engine.add_sample(sample.ok_or(damaged)?);
+            engine.templates.add(sample.ok_or(damaged)?);
             Ok(())
         })
     }

@@ -10,7 +10,6 @@
     allow(unreachable_pub, reason = "some types are public for crawls")
 )]
 
-mod digests;
 mod documents;
 mod durable;
 #[cfg(feature = "crawl")]

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     config::Config,
     filter::{
-        ComparedPages, Comparison, Document, Documents, Filter, Kind, Match, Options, Part,
+        ComparedPages, Comparison, Document, Documents, Filter, Key, Kind, Match, Options, Part,
         Passage, Verdict, WindowOptions,
     },
     fingerprint::{Class, Feature, Recipe, similarity},
@@ -192,7 +192,7 @@ fn judge(
     let [a, b] = documents(sides, texts);
     let mut filter = Filter::of_recipe(&two, a.recipe)?;
     // The key of the first document may be known to the run's templates; the second must differ from it, since no document repeats itself.
-    let b = b.with_key(a.key.other());
+    let b = b.with_key(Key(!a.key.0));
     if let Some(run) = run {
         run.past.restore_template(&mut filter.engine, &b)?;
         if a.sketch.origin != b.sketch.origin {
@@ -218,12 +218,14 @@ fn judge(
 
 /// The documents that are judged, with the content that the run keeps of them.
 fn documents(sides: &[Side; 2], texts: [&Text; 2]) -> [Document; 2] {
-    let [a, b] = texts.map(|text| text.document.clone());
+    let mut documents = texts.map(|text| text.document.clone());
     let in_run = sides.iter().any(|side| side.judged.is_some() && side.content.is_some());
-    match sides.each_ref().map(|side| side.content.clone()) {
-        [Some(of_a), Some(of_b)] if in_run => [a.with_content(of_a), b.with_content(of_b)],
-        _ => [a, b],
+    if in_run && sides.iter().all(|side| side.content.is_some()) {
+        for (document, side) in documents.iter_mut().zip(sides) {
+            document.sketch.content.clone_from(&side.content);
+        }
     }
+    documents
 }
 
 fn write_sizes(out: &mut Out, sides: &[Side; 2]) -> io::Result<()> {

@@ -17,7 +17,7 @@ use crate::{
     },
     config::Config,
     fingerprint::HashSeed,
-    index::Audit,
+    index::{Audit, Index},
     input::{Documents, InputError, Prepared, prepare},
     page::thousands,
     state::{DurableFilter, Restored, State, StateError},
@@ -169,7 +169,7 @@ impl<'a> Session<'a> {
         let begun = self.filter.begin();
         begun.and_then(|()| self.filter.state().set_meta(UNPRINTED, "")).map_err(&failed)?;
         self.filter.commit().map_err(failed)?;
-        Ok(self.filter.audit())
+        Ok(self.filter.index().audit())
     }
 }
 

@@ -26,7 +26,7 @@ use crate::{
     crawl::{CrawlError, hash_seed_of, state_in},
     filter::{Filter, Options, Store},
     fingerprint::{HashSeed, HashSeedChoice, Recipe},
-    index::{Audit, BlockIndex},
+    index::{Audit, BlockIndex, Index},
     input::{Documents, Format, InputError, Prepared, Raw, Reading, prepare},
     report::audited,
     sink::AppendFile,
@@ -402,11 +402,12 @@ fn run_in_memory(
     if let Some(kept) = &mut job.kept {
         kept.sync()?;
     }
-    if filter.contents_size() >= MUCH {
-        let size = ByteSize(filter.contents_size() as u64).display().iec();
+    let size = filter.store.contents_size;
+    if size >= MUCH {
+        let size = ByteSize(size as u64).display().iec();
         notify(format_args!(
             "{size} of memory were used to compare the articles of pages; --state keeps them in a file"
         ));
     }
-    Ok((exit, filter.audit()))
+    Ok((exit, filter.index().audit()))
 }

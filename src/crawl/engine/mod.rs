@@ -55,7 +55,7 @@ use super::{
 };
 use crate::{
     cluster::Lease,
-    index::Audit,
+    index::{Audit, Index},
     page::{Timestamp, UrlOptions},
     report::{Builder, End, Point, Report, SEEDS, Series, UnreachableSeed},
     sink::Outputs,
@@ -521,7 +521,7 @@ impl Engine {
         let checksums = self.sink.take_checksums();
         die_if_asked("outputs synced");
         keep_marks(self.state(), &marks, &checksums)?;
-        self.state().set_json("audit", &(self.audited + self.filter.audit()))?;
+        self.state().set_json("audit", &(self.audited + self.filter.index().audit()))?;
         self.counts.queued = self.urls.open();
         self.state().set_json("counts", &self.counts)?;
         self.state().set_json("spent", &self.spent)?;

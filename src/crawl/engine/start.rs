@@ -143,7 +143,7 @@ impl Engine {
         let (dedup, state) = (&self.plan.dedup, self.state());
         state.set_json("judged_by", &judged_by(&dedup.filter(), state)?)?;
         state.set_json("dedup", dedup)?;
-        Ok(state.set_meta("index", self.filter.layout().to_string())?)
+        Ok(state.set_meta("index", self.filter.index().layout().to_string())?)
     }
 
     /// Records whether duplicates are stored, for the report. Warns if earlier ones were not stored that would be now: an

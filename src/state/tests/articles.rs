@@ -99,7 +99,7 @@ fn contents_leave_the_state_with_the_window() {
         let (document, _) = filter.documents().page(&Extractor::default(), &page);
         filter.judge(&document).unwrap();
     }
-    let oldest = filter.oldest();
+    let oldest = filter.engine.horizon().representative;
     let state = filter.into_state();
     for table in ["contents", "keys"] {
         let sql = format!("SELECT count(*), min(document) FROM {table}");

@@ -8,24 +8,26 @@ mod restore;
 mod texts;
 mod visits;
 
-use std::{fs, num::NonZeroU32};
+use std::{
+    fs,
+    num::{NonZeroU32, NonZeroU64},
+};
 
 use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::{
-    digests::DigestIndex,
     documents::{Entered, Remembered},
     open::VERSION,
     *,
 };
 use crate::{
     filter::{
-        Document, Facts, Filter, Horizon, Judgement, Key, Options, OriginKey, Representative,
-        Verdict,
+        Document, Engine, Facts, Filter, IN_FILE, Judgement, Key, Options, OriginKey,
+        Representative, Verdict,
         tests::model::{Judge, Script, script},
     },
-    fingerprint::{Digest, Signature},
+    fingerprint::{Digest, Recipe, Signature},
     page::{DocId, Timestamp},
 };
 
@@ -78,14 +80,10 @@ impl Judge for InState {
 fn representative(id: u64, word: u64) -> Representative {
     let signature = word.is_multiple_of(3).then_some(Signature([word, !word, id, 7]));
     let (id, at) = (DocId(id), Timestamp(id.cast_signed() - 9));
-    Representative {
-        id,
-        at,
-        key: Key(word),
-        origin: OriginKey::new(word % 5),
-        signature,
-        has_content: word.is_multiple_of(3),
-    }
+    let mut representative = Representative::new(id, at, Key(word), signature);
+    representative.origin = NonZeroU64::new(word % 5).map(OriginKey);
+    representative.has_content = word.is_multiple_of(3);
+    representative
 }
 
 proptest! {
@@ -322,21 +320,6 @@ fn damaged_rows_are_errors() {
 }
 
 #[test]
-fn digests_beyond_the_horizon_leave_the_index() {
-    const WINDOW: u64 = 10_000;
-    const MOST: usize = 60_000;
-    let mut index = DigestIndex::new(DocId(0));
-    for id in 1..=20 * WINDOW {
-        let alias = id.is_multiple_of(2).then_some(id / 2);
-        let left = id.saturating_sub(WINDOW);
-        let horizon = Horizon { representative: DocId(left), alias: left / 2 };
-        index.insert(&[Digest::of(b"same"), Digest::of(&id.to_le_bytes())], DocId(id), alias);
-        index.expire(horizon);
-    }
-    assert!(index.len() < MOST, "{}", index.len());
-}
-
-#[test]
 fn digests_come_back_from_the_rows_of_their_documents() {
     let state = State::in_memory().unwrap();
     for id in 1..=500_u64 {
@@ -346,13 +329,15 @@ fn digests_come_back_from_the_rows_of_their_documents() {
         state.add_document("a", &unique(id), Some(&entered)).unwrap();
     }
     for oldest in [0, 1, 77, 500, 501] {
-        let mut index = DigestIndex::new(DocId(oldest));
-        let enter = |it: Remembered| index.insert(&it.digests, it.id, it.alias);
+        let options = Options::default();
+        let mut engine = Engine::new(&options, Recipe::default(), options.index(IN_FILE).unwrap());
+        let enter = |it: Remembered| engine.enter_digests(&it.digests, it.id, it.alias);
         state.for_each_remembered(DocId(oldest), enter).unwrap();
         for class in 0..51_u64 {
             let digest = Digest::of(&class.to_le_bytes());
-            let found = index.find(&state, digest).unwrap();
-            let found: Vec<_> = found.iter().map(|known| (known.id.0, known.alias)).collect();
+            let found = engine.known_by(digest).into_iter();
+            let found = found.map(|id| state.known(id, digest).unwrap().unwrap());
+            let found: Vec<_> = found.map(|known| (known.id.0, known.alias)).collect();
             let expected = (oldest.max(1)..=500).filter(|id| id % 50 == class);
             let expected: Vec<_> =
                 expected.map(|id| (id, id.is_multiple_of(3).then_some(id / 3))).collect();

@@ -43,14 +43,8 @@ fn representative(place: u64) -> Representative {
     let id = DocId(place + place / 4);
     // The fingerprint is as skewed as those of texts; the index reads nothing else.
     let signature = [of_a_text(place).0, mix(3 * place), mix(3 * place + 1), mix(3 * place + 2)];
-    Representative {
-        id,
-        at: Timestamp(id.0.cast_signed()),
-        key: Key(mix(id.0)),
-        origin: None,
-        signature: Some(Signature(signature)),
-        has_content: false,
-    }
+    let at = Timestamp(id.0.cast_signed());
+    Representative::new(id, at, Key(mix(id.0)), Some(Signature(signature)))
 }
 
 #[test]
@@ -87,6 +81,6 @@ fn a_large_window_comes_back() {
     let filter = DurableFilter::open(&path, &options).unwrap();
     let (cpu, all) = (cpu() - before, began.elapsed().as_secs_f64());
     eprintln!("{cpu:.1} s of CPU time, {all:.1} s in all, at most {} of memory", peak());
-    eprintln!("{}", filter.layout());
+    eprintln!("{}", filter.index().layout());
     assert_eq!(filter.len() as u64, entries);
 }
