@@ -191,7 +191,7 @@ impl<S> Filter<S> {
 
     /// The latest unique document of the window that has this key, if [keys are indexed](Self::index_keys).
     #[must_use]
-    pub fn find(&self, key: Key) -> Option<Representative> {
+    pub fn find(&self, key: Key) -> Option<window::Representative> {
         self.engine.window.latest(key)
     }
 

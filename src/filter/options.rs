@@ -85,8 +85,8 @@ pub(super) const BALANCED: u32 = 26;
 const BYTES_PER_REPRESENTATIVE: u64 = 72;
 /// What the index of passages takes for a page.
 const BYTES_PER_ARTICLE: u64 = super::keys::BYTES_PER_PAGE;
-/// What the digest of its text and what is known of a document take if all is in memory. The digest of a body (46 bytes) and remembered duplicates
-/// (120 bytes, 165 with a body) are not included, because their number is unknown beforehand.
+/// What the digest of its text and what is known of a document take if all is in memory. The digest of a body (some 50 bytes) and remembered duplicates
+/// (some 90 bytes, 140 with a body) are not included, because their number is unknown beforehand.
 pub(crate) const IN_MEMORY: u64 = 88;
 /// What the digests of a document take if what is known of it is in a file: 14 bytes each, of body and text.
 pub(crate) const IN_FILE: u64 = 28;

@@ -226,9 +226,10 @@ impl Store for Memory {
         let name = Some(&*document.id).filter(|_| self.keeps_names && representative.is_some());
         let row: Row<&str> = (change.known(document), digests.clone(), name);
         let row = postcard::to_allocvec(&row).expect("memory takes all bytes");
-        rows.push((judgement.id, row.into()));
+        // A copy has no room to grow.
+        rows.push((judgement.id, Box::from(&*row)));
         if let Some(content) = change.content_of(document) {
-            let packed = content.to_bytes().into_boxed_slice();
+            let packed: Box<[u8]> = Box::from(&*content.to_bytes());
             self.contents_size += size_of::<(DocId, Box<[u8]>)>() + packed.len();
             self.contents.push((judgement.id, packed));
         }

@@ -367,7 +367,7 @@ impl Entry {
         self.document(latest) < left[(self.tag & ALIAS) as usize]
     }
 
-    fn spread(&self) -> u64 {
+    fn spread(self) -> u64 {
         spread((self.tag & !ALIAS).into())
     }
 }
@@ -405,11 +405,11 @@ impl HashIndex {
         let part = &mut self.parts[part];
         if part.len() == part.capacity() {
             part.retain(|entry| !entry.has_left(left, latest));
-            part.reserve(part.len() / 8 + 1, Entry::spread);
+            part.reserve(part.len() / 8 + 1, |it| it.spread());
         }
         let (tag, document) = (tag | u32::from(alias.is_some()), (document.0 & LOW) as u32);
         let entry = Entry { tag, document };
-        part.insert_unique(entry.spread(), entry, Entry::spread);
+        part.insert_unique(entry.spread(), entry, |it| it.spread());
     }
 
     /// The documents that may have this hash, oldest first.
