@@ -1,6 +1,7 @@
 //! `pagesieve review`: a person says which near duplicates were rightly dropped; prints how precise the filter is.
 
 use std::{
+    cmp::Reverse,
     collections::HashSet,
     fs::{self, OpenOptions},
     io::{self, BufRead, Write},
@@ -97,7 +98,13 @@ fn read(path: &Path) -> Result<Vec<Answer>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         read => read.map_err(Failure::read(path))?,
     };
-    let answers = text.lines().map(serde_json::from_str).collect::<Result<_, _>>();
+    // What was asked last is asked again if its answer was cut off.
+    let whole = text.rfind('\n').map_or(0, |at| at + 1);
+    if whole < text.len() {
+        let cut = OpenOptions::new().write(true).open(path);
+        cut.and_then(|file| file.set_len(whole as u64)).map_err(Failure::read(path))?;
+    }
+    let answers = text[..whole].lines().map(serde_json::from_str).collect::<Result<_, _>>();
     answers.map_err(|error: serde_json::Error| Failure::read(path)(error.into()))
 }
 
@@ -151,6 +158,9 @@ fn ask(input: &mut impl BufRead, out: &mut Out) -> Result<Option<bool>> {
 }
 
 fn summarise(out: &mut impl Write, answers: &[Answer], now: Option<f64>) -> io::Result<()> {
+    if answers.is_empty() {
+        return writeln!(out, "\nno answer");
+    }
     let right = answers.iter().filter(|answer| answer.right).count();
     let (low, high) = interval(right, answers.len());
     writeln!(
@@ -164,7 +174,8 @@ fn summarise(out: &mut impl Write, answers: &[Answer], now: Option<f64>) -> io::
         let is_met = |it: &&Answer| (f64::from(it.similarity) >= threshold) == it.right;
         answers.iter().filter(is_met).count()
     };
-    let best = (0..=100_u32).map(|it| f64::from(it) / 100.0).max_by_key(|&it| met(it));
+    // Of equal ones the lowest.
+    let best = (0..=100_u32).map(|it| f64::from(it) / 100.0).min_by_key(|&it| Reverse(met(it)));
     if let (Some(now), Some(best)) = (now, best.filter(|&best| now.map_or(0, met) < met(best))) {
         writeln!(
             out,
@@ -214,6 +225,22 @@ mod tests {
         summarise(&mut out, &answers, Some(0.68)).unwrap();
         let out = String::from_utf8(out).unwrap();
         assert!(out.contains("right: 1 of 3 near duplicates;"), "{out}");
-        assert!(out.contains("would have met 3 of the answers, 0.68 has met 1"), "{out}");
+        let expected = "dedup.similarity = 0.76 would have met 3 of the answers, 0.68 has met 1";
+        assert!(out.contains(expected), "{out}");
+    }
+
+    #[test]
+    fn an_answer_that_was_cut_off_is_asked_for_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(ANSWERS);
+        let (of, url) = ("a".to_owned(), "b".to_owned());
+        let answer = Answer { url, of, similarity: 0.7, right: true };
+        keep(&path, &answer).unwrap();
+        let whole = fs::read_to_string(&path).unwrap();
+        fs::write(&path, format!("{whole}{}", &whole[..9])).unwrap();
+        let is_whole = || read(&path).is_ok_and(|it| it == [answer.clone()]);
+        assert!(is_whole() && is_whole());
+        keep(&path, &answer).unwrap();
+        assert_eq!(read(&path).unwrap().len(), 2);
     }
 }

@@ -14,9 +14,6 @@ use crate::{
     state::{JudgedDocument, State, StateError},
 };
 
-/// A report names at most this many members of all clusters.
-const ALL_MEMBERS: usize = 12_000;
-
 /// A unique page that others repeat.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Group {
@@ -64,7 +61,9 @@ fn doubtful_first(a: &Group, b: &Group) -> Ordering {
 
 /// The clusters with the least similar of their pages.
 pub(super) fn clusters(state: &State, groups: &[Group]) -> Result<Vec<Cluster>, StateError> {
-    let most = (ALL_MEMBERS / groups.len().max(1)).clamp(1, MEMBERS);
+    let named = |most: u64| groups.iter().map(|group| group.count.min(most)).sum::<u64>();
+    let has_room = |power: &u32| named(1 << power) <= MEMBERS as u64;
+    let most = 1_usize << (0..MEMBERS.ilog2()).rev().find(has_room).unwrap_or(0);
     let mut members: HashMap<_, Vec<_>> =
         groups.iter().map(|group| (group.document, Vec::new())).collect();
     state.for_each_document(|document| {

@@ -289,8 +289,8 @@ pub struct Search {
 
 /// A report has at most this many clusters.
 pub const CLUSTERS: usize = 10_000;
-/// A report names at most this many members of a cluster, and fewer if it has many clusters.
-pub const MEMBERS: usize = 20;
+/// A report names at most this many members of clusters, of large ones equally many.
+pub const MEMBERS: usize = 12_000;
 /// A report names at most this many URLs of a reason.
 pub const EXAMPLES: usize = 50;
 /// A report names at most this many unique pages that are nearly near duplicates.
@@ -314,7 +314,7 @@ pub struct Cluster {
     pub near: u64,
     /// The least similarity of its near duplicates.
     pub least: Option<f32>,
-    /// The least similar of them first, of equal ones the first that arrived; at most [`MEMBERS`].
+    /// The least similar of them first, of equal ones the first that arrived; of all clusters at most [`MEMBERS`].
     pub members: Vec<Member>,
 }
 

@@ -36,7 +36,7 @@ const PAGE_CLUSTERS: usize = 500;
 const THRESHOLDS: [f64; 6] = [0.5, 0.6, 0.7, 0.8, 0.9, 0.96];
 /// The script of the page. Only a script with this hash may run in it.
 const SCRIPT: &str = include_str!("report.js");
-const SCRIPT_HASH: &str = "sha256-cebC8v2CKud6tI+zsOLh0z/tPwlKwbrXEFE3LcuVdyk=";
+const SCRIPT_HASH: &str = "sha256-+prjjg9kxBDF1EZVE7g4znRluUWGIpVApM59jUe8T6g=";
 /// Characters of a title or URL in the page.
 const PAGE_CHARS: usize = 300;
 

@@ -54,7 +54,7 @@
         : (shown < found.length ? "the first " + shown + " of " : "") + found.length + (found.length === 1 ? " group" : " groups") + (found.length < groups.length ? " of " + groups.length : "");
     };
     const show = () => {
-      const kind = find("kind").value, least = +find("least").value, most = +find("most").value;
+      const kind = find("kind").value, least = +find("least").value, most = find("most").value === "" ? 1 : +find("most").value;
       const isShown = group => {
         if (words.length && !group.text) group.text = textOf(group).toLowerCase();
         const isKind = !kind || (kind === "near") === (group.least !== "");
@@ -101,6 +101,7 @@
     document.body.classList.toggle("searching", isSearch);
     find("nothing").hidden = hits > 0 || !isSearch;
   };
+  addEventListener("beforeprint", () => [...document.querySelectorAll("details")].slice(0, 1000).forEach(it => it.open = true));
   find("find").parentElement.hidden = false;
   find("find").addEventListener("input", search);
   const value = row => text => row.cells[text].textContent.trim();

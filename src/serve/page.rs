@@ -84,9 +84,13 @@ async fn html() -> impl IntoResponse {
     ([(CONTENT_SECURITY_POLICY, POLICY)], response::Html(page))
 }
 
-async fn events(State(page): State<Page>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    let first = read(&page.source, POINTS).await;
-    let events = stream::unfold((Some(first), page.now), |(first, mut now)| async move {
+async fn events(
+    State(Page { source, mut now }): State<Page>,
+) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+    // What was shown while somebody looked last is over.
+    now.mark_unchanged();
+    let first = read(&source, POINTS).await;
+    let events = stream::unfold((Some(first), now), |(first, mut now)| async move {
         let data = if let Some(first) = first {
             first
         } else {
