@@ -8,7 +8,7 @@ use std::{
 
 use pagesieve::{
     crawl::{self, verify},
-    report::{Host, Report},
+    report::{Host, MEMBERS, Report},
     sink::{ChangeLine, DuplicateLine, PageLine, SkippedLine},
 };
 use serde_json::Value;
@@ -225,7 +225,7 @@ fn hosts_and_clusters_are_those_of_the_files(
     for cluster in &report.clusters {
         let found = clusters.remove(&*cluster.url).unwrap();
         assert_eq!((cluster.count, cluster.near), found, "{}", cluster.url);
-        assert_eq!(cluster.members.len() as u64, cluster.count.min(20));
+        assert!(cluster.unnamed() == 0 || duplicates.len() > MEMBERS / 3, "{}", cluster.url);
     }
     let omitted = &report.omitted;
     assert_eq!(omitted.clusters, clusters.len() as u64);
