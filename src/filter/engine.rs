@@ -484,7 +484,9 @@ impl Engine {
 
     /// Enters a document under its digests; `alias` is its number among aliases.
     pub(crate) fn enter_digests(&mut self, digests: &[Digest], id: DocId, alias: Option<u64>) {
-        digests.iter().for_each(|digest| self.digests.insert(hash_of(*digest), id, alias));
+        for digest in digests {
+            self.digests.insert(hash_of(*digest), id, alias);
+        }
     }
 
     /// The documents that may be known by a digest, oldest first.

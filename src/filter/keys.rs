@@ -181,7 +181,7 @@ impl Bucket {
         let mut entries: Vec<u64> = self.entries().chain([entry]).collect();
         entries.retain(|&one| is_known(one));
         if entries.iter().filter(|one| same(one)).count() > KEPT
-            && let Some(oldest) = entries.iter().position(|one| same(one))
+            && let Some(oldest) = entries.iter().position(same)
         {
             entries.remove(oldest);
         }
@@ -209,7 +209,7 @@ impl PassageIndex {
         }
         for &key in keys {
             let place = self.place(key);
-            self.bucket(place).add(entry(id, key), &is_known);
+            self.bucket(place).add(entry(id, key), is_known);
         }
     }
 
