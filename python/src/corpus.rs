@@ -292,11 +292,7 @@ impl Corpus {
 }
 
 impl Held {
-    fn repeats(
-        &self,
-        other: &Self,
-        thresholds: &Thresholds,
-    ) -> Option<pagesieve::filter::Match> {
+    fn repeats(&self, other: &Self, thresholds: &Thresholds) -> Option<pagesieve::filter::Match> {
         let origin = self.sketch.origin();
         if self.sketch.is_page() && origin.is_some() && origin == other.sketch.origin() {
             let both = [(&self.sketch, &*self.marks), (&other.sketch, &*other.marks)];

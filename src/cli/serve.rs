@@ -175,11 +175,9 @@ fn token(file: Option<&Path>) -> Result<Option<String>> {
         let help = "put a token there, for instance of `openssl rand -hex 32`";
         return Err(Failure::refused(Exit::Usage, format!("{from} has no token"), help));
     }
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._~+/=".contains(c);
-    if !token.chars().all(is_plain) {
-        let message =
-            format!("the token of {from} has other characters than letters, digits and -._~+/=");
-        let help = "neither a header nor a cookie has others (RFC 6750): take one of `openssl rand -hex 32`";
+    if !token.chars().all(|c| matches!(c, ' '..='~') && c != ';') {
+        let message = format!("the token of {from} has characters that no cookie carries");
+        let help = "take one of letters and digits, for instance of `openssl rand -hex 32`";
         return Err(Failure::refused(Exit::Usage, message, help));
     }
     Ok(Some(token))

@@ -386,6 +386,8 @@ fn a_token_is_required_where_others_can_reach_the_service() {
     fs::write(&token, "\n").unwrap();
     let file = token.to_str().unwrap();
     assert_eq!(program(&state, &["--token-file", file]).output().unwrap().status.code(), Some(2));
+    fs::write(&token, "one;two\n").unwrap();
+    assert_eq!(program(&state, &["--token-file", file]).output().unwrap().status.code(), Some(2));
     fs::write(&token, "a secret\n").unwrap();
     let service = Service::start(&state, &["--token-file", file]);
     let with = |token: &str| {
