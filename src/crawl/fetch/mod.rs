@@ -359,7 +359,9 @@ impl Fetcher {
             Err(error) if error.needs_patience() && lease.be_patient() => error,
             sent => return sent,
         };
-        let sent = self.send(request, lease.client()).await.map_err(|_| error)?;
+        // That a head is too large does not pass, but what happened then may.
+        let sent = self.send(request, lease.client()).await;
+        let sent = sent.map_err(|then| if error.is_retryable() { error } else { then })?;
         lease.answered(request.0);
         Ok(sent)
     }
