@@ -272,6 +272,15 @@ struct Seen {
     robots_failures: u32,
 }
 
+/// The attempts of a URL.
+#[derive(Clone, Copy, Debug, Default)]
+struct Attempts {
+    count: u32,
+    /// When the last one ended, and in round-robin order when the next one may start.
+    last: Option<Instant>,
+    due: Option<Instant>,
+}
+
 pub(super) struct World {
     pub(super) schedule: Schedule,
     pub(super) log: Log,
@@ -288,8 +297,9 @@ pub(super) struct World {
     counted_as: BTreeMap<TaskId, IpAddr>,
     in_flight: BTreeSet<i64>,
     tasks: usize,
-    /// Attempts of URLs, and in round-robin order when the next one may start.
-    attempts: HashMap<i64, (u32, Instant)>,
+    attempts: HashMap<i64, Attempts>,
+    /// Hosts and schemes whose robots.txt is kept: it is not requested again.
+    robots: BTreeSet<(usize, &'static str)>,
     seeds: HashMap<i64, usize>,
     most_silent: usize,
 }
@@ -324,6 +334,7 @@ impl World {
             in_flight: BTreeSet::new(),
             tasks: 0,
             attempts: HashMap::new(),
+            robots: BTreeSet::new(),
             seeds: HashMap::new(),
             most_silent: 0,
             scenario,
@@ -434,7 +445,7 @@ impl World {
         let (id, round_robin) = (HostId(host as i64), self.scenario.order == Order::RoundRobin);
         while let Some(queued) = self.state.take(host) {
             self.schedule.set_has_urls(id, !self.state.queues[host].is_empty());
-            let due = self.attempts.get(&queued.url.id.0).map(|&(_, due)| due);
+            let due = self.attempts.get(&queued.url.id.0).and_then(|attempts| attempts.due);
             if let Some(due) = due.filter(|due| round_robin && *due > now) {
                 self.schedule.wait_until(id, due);
                 self.put_back(&queued, true, now);
@@ -552,7 +563,13 @@ impl World {
                 Ok(Start::Robots(task)) => {
                     self.tasks += 1;
                     let (host, target) = (named(&task.name), named(&task.request.host()));
-                    self.log.asked.push((host, task.scheme.as_str()));
+                    let (robots, is_followed) =
+                        ((host, task.scheme.as_str()), task.request.is_redirected());
+                    if !is_followed && self.robots.contains(&robots) {
+                        self.later(now, 1, Event::Robots(Arc::new(task)));
+                        continue;
+                    }
+                    self.log.asked.push(robots);
                     self.log.redirected += usize::from(target != host);
                     self.begin_request(task.id, host, target, now);
                     let end = RequestEnd::Response(self.address(target));
@@ -570,7 +587,7 @@ impl World {
         let (host, seq) = (task.queued.url.host.0 as usize, task.queued.url.id.0);
         let mut outcome = self.scenario.outcomes[self.log.answers % self.scenario.outcomes.len()];
         self.log.answers += 1;
-        let tried = self.attempts.get(&seq).map_or(0, |&(tried, _)| tried);
+        let tried = self.attempts.get(&seq).map_or(0, |attempts| attempts.count);
         outcome.retry &= tried < ATTEMPTS;
         self.tasks += 1;
         self.seeds.insert(seq, task.queued.url.seed.unwrap());
@@ -659,6 +676,7 @@ impl World {
             let file = format!("User-agent: *\nCrawl-delay: {seconds}\nDisallow: /no");
             let robots = Arc::new(Robots::parse(file.as_bytes(), "pagesieve"));
             let cause = self.schedule.set_robots(task, robots, Duration::ZERO, now);
+            self.robots.insert((host, task.scheme.as_str()));
             self.put_back(&task.queued, true, now);
             if let Some(cause) = cause {
                 self.suspend(host, cause);
@@ -730,19 +748,21 @@ impl World {
         self.in_flight.remove(&seq);
         self.tasks -= 1;
         let is_silent = outcome.unanswered && !outcome.silent;
-        let had_answered = self.schedule.health(row.host).is_some_and(|it| it.had_answered);
-        let (tried, due) = self.attempts.entry(seq).or_insert((0, now));
-        if outcome.retry || is_silent && (had_answered || *tried < ATTEMPTS) {
-            if is_silent && had_answered {
-                self.put_back(&task.queued, false, now);
+        let attempts = self.attempts.entry(seq).or_default();
+        let before = attempts.last.replace(now);
+        // If the host had answered, it must have done so since the last attempt.
+        let counts = !is_silent
+            || self.schedule.health(row.host).is_none_or(|health| {
+                let since = health.last_answer.zip(before);
+                !health.had_answered || since.is_some_and(|(answer, before)| answer > before)
+            });
+        if outcome.retry || is_silent && (!counts || attempts.count < ATTEMPTS) {
+            attempts.count += u32::from(counts);
+            attempts.due = counts.then_some(now + SECOND);
+            if counts && !round_robin {
+                self.schedule.later(row.host, row.id, now + SECOND);
             } else {
-                *tried += 1;
-                *due = now + SECOND;
-                if round_robin {
-                    self.put_back(&task.queued, false, now);
-                } else {
-                    self.schedule.later(row.host, row.id, now + SECOND);
-                }
+                self.put_back(&task.queued, false, now);
             }
             self.schedule.finished(task, false, now);
             return self.end_turn(host);
