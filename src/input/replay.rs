@@ -25,8 +25,9 @@ const UNSUPPORTED: [(&[u8], &str); 4] = [
 #[derive(Debug)]
 pub(super) struct Replay<R> {
     from: R,
-    /// What was read since the mark, and some bytes before it.
+    /// What was read since the mark, and some bytes before it; from `end` on there is room for more.
     bytes: Vec<u8>,
+    end: usize,
     /// The place of the mark in them, and how many were consumed.
     mark: usize,
     at: usize,
@@ -38,7 +39,7 @@ pub(super) struct Replay<R> {
 
 impl<R: Read> Replay<R> {
     pub(super) fn new(from: R) -> Self {
-        Self { from, bytes: Vec::new(), mark: 0, at: 0, start: 0, has_failed: false }
+        Self { from, bytes: Vec::new(), end: 0, mark: 0, at: 0, start: 0, has_failed: false }
     }
 
     /// How many bytes were consumed.
@@ -58,19 +59,20 @@ impl<R: Read> Replay<R> {
 
     /// What was read and not consumed.
     pub(super) fn rest(&self) -> &[u8] {
-        &self.bytes[self.at..]
+        &self.bytes[self.at..self.end]
     }
 
     /// Forgets what was consumed.
     pub(super) fn mark(&mut self) {
         self.mark = self.at;
         // Moving fewer bytes than are dropped costs little, however many marks there are.
-        if self.mark > self.bytes.len() / 2 {
+        if self.mark > self.end / 2 {
             self.start = self.offset();
-            self.bytes.drain(..self.at);
-            (self.mark, self.at) = (0, 0);
-            if self.bytes.len() < STEP {
-                self.bytes.shrink_to(16 * STEP);
+            self.bytes.copy_within(self.at..self.end, 0);
+            (self.end, self.mark, self.at) = (self.end - self.at, 0, 0);
+            if self.end < STEP {
+                self.bytes.truncate(16 * STEP);
+                self.bytes.shrink_to_fit();
             }
         }
     }
@@ -87,15 +89,17 @@ impl<R: Read> Replay<R> {
 
     /// Reads some bytes. Returns whether there were any.
     fn more(&mut self, read: impl Fn(&mut R, &mut [u8]) -> io::Result<usize>) -> io::Result<bool> {
-        let before = self.bytes.len();
-        self.bytes.resize(before + STEP, 0);
+        let room = self.end..self.end + STEP;
+        if self.bytes.len() < room.end {
+            self.bytes.resize(room.end, 0);
+        }
         let read = loop {
-            match read(&mut self.from, &mut self.bytes[before..]) {
+            match read(&mut self.from, &mut self.bytes[room.clone()]) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 read => break read,
             }
         };
-        self.bytes.truncate(before + read.as_ref().unwrap_or(&0));
+        self.end += read.as_ref().unwrap_or(&0);
         self.has_failed |= read.is_err();
         Ok(read? > 0)
     }
@@ -114,7 +118,7 @@ impl<R: Read> Replay<R> {
 
     /// The bytes that were not consumed, and all that follow.
     pub(super) fn into_rest(self) -> (Vec<u8>, R) {
-        (self.bytes[self.at..].to_vec(), self.from)
+        (self.rest().to_vec(), self.from)
     }
 }
 

@@ -46,24 +46,9 @@ pub(crate) fn to_json(rules: &[Rule]) -> (String, Vec<&Rule>) {
     let mut entries: Vec<Entry> = Vec::new();
     let mut others = Vec::new();
     for rule in rules {
-        let (arg, processor, path) = match &rule.part {
-            RulePart::Parameter(name) => (json!(name), QUERY_REMOVAL, ""),
-            RulePart::Segment(prefix) if !prefix.contains(SPECIAL) => {
-                (json!(prefix.matches('/').count()), SUBPATH_REMOVAL, prefix.as_str())
-            }
-            _ => {
-                others.push(rule);
-                continue;
-            }
-        };
-        let include = match (rule.site.as_str(), path) {
-            (EVERYWHERE, "") => Vec::new(),
-            (EVERYWHERE, _) => {
-                others.push(rule);
-                continue;
-            }
-            (site, "") => vec![site.to_owned()],
-            (site, path) => vec![format!("{site}{path}/")],
+        let Some((arg, processor, include)) = expressed(rule) else {
+            others.push(rule);
+            continue;
         };
         let same = entries.iter_mut().rev().find(|entry| {
             entry.processor == QUERY_REMOVAL
@@ -82,6 +67,24 @@ pub(crate) fn to_json(rules: &[Rule]) -> (String, Vec<&Rule>) {
         });
     }
     (serde_json::to_string_pretty(&entries).expect("it is JSON"), others)
+}
+
+/// The argument, processor and patterns of a rule, if the format has that.
+fn expressed(rule: &Rule) -> Option<(Value, &'static str, Vec<String>)> {
+    let (arg, processor, path) = match &rule.part {
+        RulePart::Parameter(name) => (json!(name), QUERY_REMOVAL, ""),
+        RulePart::Segment(prefix) if !prefix.contains(SPECIAL) => {
+            (json!(prefix.matches('/').count()), SUBPATH_REMOVAL, prefix.as_str())
+        }
+        _ => return None,
+    };
+    let include = match (rule.site.as_str(), path) {
+        (EVERYWHERE, "") => Vec::new(),
+        (EVERYWHERE, _) => return None,
+        (site, "") => vec![site.to_owned()],
+        (site, path) => vec![format!("{site}{path}/")],
+    };
+    Some((arg, processor, include))
 }
 
 /// Reads rules. Those that would hold for more or other URLs here are left out.

@@ -151,7 +151,7 @@ pub(crate) struct Estimate {
 pub(crate) type Kept = (Box<str>, Vec<u8>);
 
 /// What was learnt of all sites.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Learner {
     sites: HashMap<Box<str>, Site>,
     /// What the sites take together, and may take, in bytes.
@@ -181,20 +181,7 @@ impl Learner {
         for rule in rules {
             imported.entry(rule.site.clone()).or_default().push(rule.clone());
         }
-        Self {
-            sites: HashMap::new(),
-            size: 0,
-            memory: MAX_BYTES,
-            imported,
-            kept: HashSet::new(),
-            evicted: Vec::new(),
-            changed_rules: Vec::new(),
-            observations: 0,
-            saved: 0,
-            passages: Passages::default(),
-            clock: 0,
-            changed: HashSet::new(),
-        }
+        Self { memory: MAX_BYTES, imported, ..Self::default() }
     }
 
     /// The same without a limit of memory.

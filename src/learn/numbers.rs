@@ -22,6 +22,8 @@ pub(super) const MANY_VALUES: u32 = 12;
 pub(super) const MIN_PAIRS: u32 = 3;
 /// Evidence from which on a candidate says how likely a page repeats another one, and is kept.
 pub(super) const MIN_TRIALS: u32 = 4;
+/// It says so if pages had another text less often than this.
+pub(super) const PERHAPS: f32 = 0.6;
 /// Evidence from which on what a candidate expects is for its test to judge, and a site is worth being kept.
 pub(super) const MANY_TRIALS: u32 = 20;
 

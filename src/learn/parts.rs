@@ -1,5 +1,7 @@
 //! Splits a URL into parts, and computes the keys of URLs that differ in one part only.
 
+use std::collections::HashSet;
+
 use url::Url;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -63,6 +65,10 @@ impl<'a> Part<'a> {
         }
     }
 
+    pub(super) fn is_segment(&self) -> bool {
+        matches!(self.kind, PartKind::Segment(_))
+    }
+
     /// A hash of its value, not 0.
     pub(super) fn short_value(&self) -> u16 {
         ((hash(self.value, 9) >> 48) as u16).max(1)
@@ -72,19 +78,12 @@ impl<'a> Part<'a> {
     pub(super) fn prior(&self, has_ids: bool) -> Prior {
         let is_in = |names: &str| names.split(' ').any(|it| it.eq_ignore_ascii_case(self.name));
         match self.kind {
-            PartKind::Host => {
-                if has_ids {
-                    Prior::Likely
-                } else {
-                    Prior::None
-                }
-            }
             _ if is_in(IGNORED) || self.name.starts_with("utm_") => Prior::Expected,
             PartKind::Parameter if is_in(CIRCUMSTANCES) => Prior::Likely,
             PartKind::Parameter if is_in(CONTENT) => Prior::Selective,
             _ if has_ids => Prior::Likely,
             PartKind::Parameter => Prior::Selective,
-            PartKind::Segment(_) => Prior::None,
+            PartKind::Segment(_) | PartKind::Host => Prior::None,
         }
     }
 
@@ -259,12 +258,9 @@ impl<'a> Parts<'a> {
         let most =
             if self.segments().last().is_some_and(|part| part.value.contains('.')) { 2 } else { 1 };
         let count = |word: &u64| words.iter().filter(|it| *it == word).count();
-        words.windows(2).any(|pair| pair[0] == pair[1])
-            || words.iter().any(|word| count(word) > most)
-            || words
-                .windows(2)
-                .enumerate()
-                .any(|(place, pair)| words.windows(2).take(place).any(|it| it == pair))
+        let mut pairs = HashSet::new();
+        words.iter().any(|word| count(word) > most)
+            || words.windows(2).any(|pair| pair[0] == pair[1] || !pairs.insert(pair))
     }
 
     /// The path with the shape of each segment, unless it repeats them or has too many.
@@ -334,11 +330,8 @@ impl<'a> Parts<'a> {
         view.push('*');
         for part in self.segments().iter().take(MAX_DEPTH) {
             view.push('/');
-            view.push_str(if text_kind(part.value) == TextKind::Word {
-                cut(part.value)
-            } else {
-                "*"
-            });
+            let is_word = text_kind(part.value) == TextKind::Word;
+            view.push_str(if is_word { cut(part.value) } else { "*" });
         }
         view.push('?');
         for part in self.parameters() {

@@ -183,26 +183,20 @@ impl TryFrom<Fields> for Rule {
 
 impl Fields {
     fn part(self) -> Result<RulePart, String> {
-        let switch = |is_on: Option<bool>, key: &str, part: RulePart| {
-            is_on.map(|is_on| {
-                is_on.then_some(part).ok_or_else(|| format!("`{key}` can only be true"))
-            })
+        let when = |is_sound: bool, part: RulePart, why: &str| {
+            if is_sound { Ok(part) } else { Err(why.to_owned()) }
         };
+        let switch = |is_on: Option<bool>, key: &str, part: RulePart| {
+            is_on.map(|is_on| when(is_on, part, &format!("`{key}` can only be true")))
+        };
+        let is_host =
+            |it: &str| it == EVERYWHERE || !it.is_empty() && !it.contains(['/', '*', ' ']);
         let all = [
-            self.parameter.map(|name| {
-                Some(name)
-                    .filter(|it| !it.is_empty())
-                    .map(RulePart::Parameter)
-                    .ok_or_else(|| "`parameter` is empty".into())
-            }),
+            self.parameter
+                .map(|it| when(!it.is_empty(), RulePart::Parameter(it), "`parameter` is empty")),
             self.segment.map(|path| segment(&path)),
-            self.host.map(|name| {
-                let is_name =
-                    name == EVERYWHERE || !name.is_empty() && !name.contains(['/', '*', ' ']);
-                is_name
-                    .then_some(RulePart::Host(name))
-                    .ok_or_else(|| "`host` is the name of a host".into())
-            }),
+            self.host
+                .map(|it| when(is_host(&it), RulePart::Host(it), "`host` is the name of a host")),
             switch(self.order, "order", RulePart::Order),
             switch(self.index, "index", RulePart::Index),
             switch(self.ending, "ending", RulePart::Ending),

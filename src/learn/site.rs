@@ -23,7 +23,7 @@ use super::{
     Page, Yielded,
     numbers::{
         CANDIDATES, CLASSES, MANY_HOSTS, MANY_TRIALS, MANY_VALUES, MIN_PAIRS, MIN_TRIALS, PAGES,
-        PATHS, PATTERNS, RECENT, URL_BYTES, WORDS,
+        PATHS, PATTERNS, PERHAPS, RECENT, URL_BYTES, WORDS,
     },
     parts::{Part, PartKind, Parts, Spelling, is_id},
     pattern_yield::PatternYield,
@@ -199,40 +199,25 @@ pub(super) struct Site {
     pub(super) counted: usize,
 }
 
-/// Spellings that a rule may leave out.
-const SPELLINGS: [(RulePart, Spelling); 3] = [
-    (RulePart::Index, Spelling::Index),
-    (RulePart::Slash, Spelling::Slash),
-    (RulePart::Ending, Spelling::Ending),
+/// Spellings that a rule may leave out, and the other ones of the same page.
+const SPELLINGS: [(RulePart, Spelling, Spelling); 3] = [
+    (RulePart::Index, Spelling::Index, Spelling::Slash),
+    (RulePart::Slash, Spelling::Slash, Spelling::Bare),
+    (RulePart::Ending, Spelling::Ending, Spelling::Bare),
 ];
 
 /// What makes no difference if URLs with these two spellings have the same page.
 fn spelt_otherwise(one: u16, other: u16) -> Option<RulePart> {
-    let is = |a: Spelling, b: Spelling| {
-        let (a, b) = (1 + a as u16, 1 + b as u16);
-        (one, other) == (a, b) || (one, other) == (b, a)
-    };
-    [
-        (RulePart::Index, Spelling::Slash, Spelling::Index),
-        (RulePart::Slash, Spelling::Bare, Spelling::Slash),
-        (RulePart::Ending, Spelling::Bare, Spelling::Ending),
-    ]
-    .into_iter()
-    .find_map(|(part, a, b)| is(a, b).then_some(part))
+    let is = |a: Spelling, b: Spelling| one == 1 + a as u16 && other == 1 + b as u16;
+    SPELLINGS.into_iter().find_map(|(part, a, b)| (is(a, b) || is(b, a)).then_some(part))
 }
 
 impl Site {
     /// A candidate, which is added if there is room. If there is none, the half of which least is known makes room; rules stay.
     fn candidate(&mut self, number: u32) -> Option<&mut Candidate> {
         if self.candidates.len() >= CANDIDATES && !self.candidates.contains_key(&number) {
-            let mut known: Vec<u32> = self
-                .candidates
-                .values()
-                .filter(|it| it.part.is_none())
-                .map(|it| it.trial.n)
-                .collect();
-            let middle = known.len() / 2;
-            let most = if known.is_empty() { 0 } else { *known.select_nth_unstable(middle).1 };
+            let known = self.candidates.values().filter(|it| it.part.is_none());
+            let most = median(known.map(|it| it.trial.n));
             self.candidates.retain(|_, it| it.part.is_some() || it.trial.n > most);
             if self.candidates.len() >= CANDIDATES {
                 return None;
@@ -247,7 +232,7 @@ impl Site {
 
     /// The rule that leaves out this part, if there is one.
     fn rule_of(&self, part: &Part<'_>) -> Option<u32> {
-        candidates_of(part).into_iter().flatten().find(|it| self.is_accepted(*it))
+        candidates_of(part).find(|it| self.is_accepted(*it))
     }
 
     /// The parts of a URL as the rules for spellings leave them, and its key without what the other rules leave out, and all rules that were used.
@@ -256,7 +241,7 @@ impl Site {
         if self.is_one_of_many(&parts.list[0]) {
             parts.list[0].name = EVERYWHERE;
         }
-        for (part, spelling) in &SPELLINGS {
+        for (part, spelling, _) in &SPELLINGS {
             let rule = part.candidate_id();
             if parts.spelling() == Some(*spelling) && self.is_accepted(rule) {
                 parts.respell(*spelling);
@@ -295,16 +280,10 @@ impl Site {
         let known =
             self.pages.get(key).or_else(|| self.classes.get(key).filter(|_| !rules.is_empty()));
         if let Some(known) = known {
-            let by = rules.first().copied().or(Some(known.rule).filter(|it| self.is_accepted(*it)));
-            if let Some(rule) = by {
-                return Prediction::Repeats(rule);
-            }
             let order = RulePart::Order.candidate_id();
-            return if self.is_accepted(order) {
-                Prediction::Repeats(order)
-            } else {
-                Prediction::Perhaps(order)
-            };
+            let or_by = |rule: u32| Some(rule).filter(|it| self.is_accepted(*it));
+            let by = rules.first().copied().or_else(|| or_by(known.rule)).or_else(|| or_by(order));
+            return by.map_or(Prediction::Perhaps(order), Prediction::Repeats);
         }
         if let Some(number) = self.predict_dead(&parts, key) {
             return Prediction::Repeats(number);
@@ -324,19 +303,13 @@ impl Site {
                 return Prediction::Perhaps(least);
             }
         }
-        let mut best: Option<(f32, u32)> = None;
-        for part in parts.list.iter().filter(|it| self.class_of(key, it).is_some()) {
-            for number in candidates_of(part).into_iter().flatten() {
-                let Some(it) = self.candidates.get(&number).filter(|it| it.trial.n >= MIN_TRIALS)
-                else {
-                    continue;
-                };
-                let failure_rate = it.trial.failure_rate();
-                if failure_rate < best.map_or(0.6, |best| best.0) {
-                    best = Some((failure_rate, number));
-                }
-            }
-        }
+        let known = parts.list.iter().filter(|it| self.class_of(key, it).is_some());
+        let rate = |number: u32| {
+            let it = self.candidates.get(&number).filter(|it| it.trial.n >= MIN_TRIALS)?;
+            Some((it.trial.failure_rate(), number)).filter(|it| it.0 < PERHAPS)
+        };
+        let best =
+            known.flat_map(candidates_of).filter_map(rate).min_by(|a, b| a.0.total_cmp(&b.0));
         best.map_or(Prediction::Open, |(_, number)| Prediction::Perhaps(number))
     }
 
@@ -430,18 +403,17 @@ impl Site {
         };
         let outcomes: Vec<_> =
             parts.list.iter().filter_map(|part| Some((part, outcome(part)?))).collect();
-        let is_segment = |part: &Part<'_>| matches!(part.kind, PartKind::Segment(_));
         let is_known = self
             .pages
             .get(key)
             .is_some_and(|it| it.outcome(text, is_new).is_some_and(Repeats::is_success));
         let is_copy = is_known
-            || outcomes.iter().any(|(part, it)| it.1 == Repeats::Exactly && !is_segment(part));
+            || outcomes.iter().any(|(part, it)| it.1 == Repeats::Exactly && !part.is_segment());
         let last = parts.segments().iter().rfind(|it| !it.value.is_empty()).copied();
         let mut tried = Vec::new();
         for (part, (class, repeats)) in outcomes {
-            tried.extend(candidates_of(part).into_iter().flatten().map(|number| (number, repeats)));
-            if repeats.is_success() && is_segment(part) {
+            tried.extend(candidates_of(part).map(|number| (number, repeats)));
+            if repeats.is_success() && part.is_segment() {
                 let is_last = last.is_some_and(|it| it.hash == part.hash);
                 let most = if is_id(part.value) { u32::MAX } else { MIN_PAIRS };
                 // The page of which it is a copy was the trial of the segments.
@@ -467,12 +439,12 @@ impl Site {
     /// A page repeats one that differs from it in this part, or not.
     fn try_part(&mut self, parts: &Parts<'_>, part: &Part<'_>, repeats: Repeats) -> bool {
         let mut changed = false;
-        for number in candidates_of(part).into_iter().flatten() {
+        for number in candidates_of(part) {
             let Some(candidate) = self.candidate(number) else { continue };
             candidate.values |= 1 << (part.short_value() & 63);
             candidate.ids += u32::from(is_id(part.value));
             // That `latest` and `stable` repeat two versions says nothing of the others.
-            let has_few = matches!(part.kind, PartKind::Segment(_))
+            let has_few = part.is_segment()
                 && candidate.values.count_ones() < MIN_PAIRS
                 && candidate.trial.n >= MIN_TRIALS;
             if has_few && repeats.is_success() {
@@ -549,7 +521,7 @@ impl Site {
             let new = parts.list.iter().filter(|part| {
                 may_be_suspect(part) && !other.list.iter().any(|it| it.hash == part.hash)
             });
-            new.flat_map(|part| candidates_of(part).into_iter().flatten()).collect()
+            new.flat_map(candidates_of).collect()
         };
         let mut all = differ(parts, &known);
         all.extend(differ(&known, parts));
@@ -574,17 +546,11 @@ impl Site {
         if self.suspects.is_empty() {
             return (Vec::new(), key);
         }
-        let number = |part: &'b Part<'a>| {
-            if self.rule_of(part).is_some() {
-                return None;
-            }
-            candidates_of(part)
-                .into_iter()
-                .flatten()
-                .find(|it| self.suspects.contains(it))
-                .map(|number| (number, part))
+        let open = parts.list.iter().filter(|part| self.rule_of(part).is_none());
+        let suspect = |part: &'b Part<'a>| {
+            candidates_of(part).find(|it| self.suspects.contains(it)).map(|it| (it, part))
         };
-        let suspects: Vec<_> = parts.list.iter().filter_map(number).collect();
+        let suspects: Vec<_> = open.filter_map(suspect).collect();
         let key = suspects.iter().fold(key, |key, (_, part)| Parts::without(key, part));
         (suspects, key)
     }
@@ -794,9 +760,7 @@ impl Site {
     /// Forgets what is too much: the half of the patterns of which least is known, and the URLs of the oldest pages. Returns the bytes in memory.
     pub(super) fn shrink(&mut self) -> usize {
         if self.yields.len() >= PATTERNS {
-            let mut known: Vec<u32> = self.yields.values().map(PatternYield::evidence).collect();
-            let middle = known.len() / 2;
-            let most = *known.select_nth_unstable(middle).1;
+            let most = median(self.yields.values().map(PatternYield::evidence));
             self.yields.retain(|_, it| it.evidence() > most);
         }
         while self.url_bytes > URL_BYTES {
@@ -832,15 +796,22 @@ impl Site {
     }
 }
 
+/// The middle one of these numbers, 0 of none.
+fn median(all: impl Iterator<Item = u32>) -> u32 {
+    let mut all: Vec<u32> = all.collect();
+    let middle = all.len() / 2;
+    if all.is_empty() { 0 } else { *all.select_nth_unstable(middle).1 }
+}
+
 /// The text of a page.
 pub(super) fn text_of(group: u32, exact: u16) -> Text {
     Text { group: group.max(1), exact }
 }
 
 /// The candidates that this part makes no difference: there, and a segment that looks like an id wherever it follows this word.
-fn candidates_of(part: &Part<'_>) -> [Option<u32>; 2] {
-    let after = matches!(part.kind, PartKind::Segment(_)) && !part.name.is_empty();
-    [after.then(|| after_id(part.name)), Some(candidate_of(part))]
+fn candidates_of(part: &Part<'_>) -> impl Iterator<Item = u32> + use<> {
+    let after = part.is_segment() && !part.name.is_empty();
+    after.then(|| after_id(part.name)).into_iter().chain([candidate_of(part)])
 }
 
 /// The candidate that this part makes no difference where nothing is.
@@ -850,7 +821,7 @@ fn dead_of(part: &Part<'_>) -> u32 {
 
 /// Whether several parts like this may make no difference together: words in a path rarely do.
 fn may_be_suspect(part: &Part<'_>) -> bool {
-    !matches!(part.kind, PartKind::Segment(_)) || is_id(part.value)
+    !part.is_segment() || is_id(part.value)
 }
 
 /// The bit of a suspect's value in [`Class::suspects`].

@@ -278,6 +278,25 @@ async fn a_head_is_bounded_by_its_bytes_and_not_by_the_number_of_its_fields() {
 }
 
 #[tokio::test]
+async fn what_ends_the_request_for_a_large_head_says_whether_it_may_pass() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();
+    thread::spawn(move || {
+        let fields = "X-Field: y\r\n".repeat(150);
+        for (number, stream) in listener.incoming().enumerate() {
+            let mut stream = stream.unwrap();
+            drop(stream.read(&mut [0; 4096]));
+            // The request with room for all fields gets nothing.
+            if number == 0 {
+                drop(write!(stream, "HTTP/1.1 200 OK\r\n{fields}Content-Length: 0\r\n\r\n"));
+            }
+        }
+    });
+    let error = fetcher(&open()).get(&url, Resource::Page).await.unwrap_err();
+    assert!(error.is_retryable(), "{}", error.explain());
+}
+
+#[tokio::test]
 async fn a_cut_body_is_an_error_that_may_pass() {
     let html = text(50_000);
     for reply in [Reply::html(html.clone()), Reply::html(html.clone()).chunked()] {
