@@ -14,7 +14,7 @@ use scraper::node::Element;
 use super::{
     names::{Hint, Mark, Marks, shape_of},
     numbers::{FEW, LINE, OF_CELL, SENTENCE, SEVERAL, is_half, is_nearly_all},
-    text::{Gap, Segment, Writer},
+    text::{Gap, Writer},
 };
 
 /// What an element is in the flow of the text, by its tag.
@@ -263,9 +263,14 @@ impl<'a> Measured<'a> {
         self.writer.text_of(segment)
     }
 
+    /// The block of a segment.
+    pub(super) fn block_of(&self, segment: usize) -> usize {
+        self.writer.segments[segment].block
+    }
+
     /// The kind of the block of a segment.
     pub(super) fn kind(&self, segment: usize) -> Kind {
-        self.blocks[self.writer.segments[segment].block].kind
+        self.blocks[self.block_of(segment)].kind
     }
 
     pub(super) fn has(&self, block: usize, mark: Mark) -> bool {
@@ -338,14 +343,6 @@ impl<'a> Measured<'a> {
         }
         own
     }
-}
-
-/// Whether a line is prose, whatever holds it.
-pub(super) fn shows_prose(writer: &Writer) -> bool {
-    let is_prose = |(index, segment): (usize, &Segment)| {
-        prose(writer.text_of(index), segment.linked, Kind::Container) >= SENTENCE
-    };
-    writer.segments.iter().enumerate().any(is_prose)
 }
 
 /// How many bytes of a line are prose. Of a line that is long or a sentence, all outside of links; in cells and code half of it; otherwise few.

@@ -25,7 +25,7 @@ macro_rules! marks {
 }
 
 marks! {
-    Whole Outside Head First Place State Subject Text Build Note Aside Comments Question
+    Whole Outside Head Place State Subject Text Build Note Aside Comments Question
     Discussion Thread Card User OfUser Goods Sku Price Reviews List
     /// The element is boilerplate, or is outside of content.
     Boilerplate
@@ -70,20 +70,32 @@ impl Marks {
 }
 
 static WORDS: LazyLock<HashMap<&str, Marks>> = LazyLock::new(|| {
-    let (mut words, mut marks) = (HashMap::<&str, Marks>::default(), Marks::default());
-    for line in include_str!("names.txt").lines().filter(|line| !line.starts_with('#')) {
-        if let Some(heading) = line.strip_prefix('[') {
-            let is_meant = |(name, _): &&(&str, Mark)| heading.strip_suffix(']') == Some(name);
-            marks = Marks::default();
-            Mark::HEADINGS.iter().filter(is_meant).for_each(|&(_, mark)| marks.set(mark, true));
-        } else {
-            for word in line.split_whitespace() {
-                words.entry(word).or_default().0 |= marks.0;
-            }
+    let mut words = HashMap::<&str, Marks>::default();
+    for (heading, line) in with_headings(include_str!("names.txt")) {
+        let (_, mark) =
+            Mark::HEADINGS.iter().find(|(name, _)| *name == heading).expect("headings are marks");
+        for word in line.split(' ') {
+            words.entry(word).or_default().set(*mark, true);
         }
     }
     words
 });
+
+/// The lines of a table of words, each with the heading that it stands under.
+pub(super) fn with_headings(
+    table: &'static str,
+) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let mut heading = "";
+    table.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).filter_map(
+        move |line| {
+            if let Some(name) = line.strip_prefix('[') {
+                heading = name.trim_end_matches(']');
+                return None;
+            }
+            Some((heading, line))
+        },
+    )
+}
 
 fn marks_of(word: &str) -> Marks {
     WORDS.get(word).copied().unwrap_or_default()
@@ -101,11 +113,10 @@ fn judge(name: &str, lower: &str) -> Marks {
     // In a compound the last word says what the thing is, as in English.
     if let [(end, head), others @ ..] = &words[places..] {
         let whole = if others.is_empty() { *head } else { marks_of(&lower[..*end]) };
-        let is_head = head.has_any([Mark::Head, Mark::First]);
+        let is_head = head.has(Mark::Head);
         let is_state = others.iter().any(|(_, word)| word.has(Mark::State));
-        let is_compound = words.last().is_some_and(|(_, first)| first.has(Mark::First));
-        let is_whole = whole.has_any([Mark::Whole, Mark::Head, Mark::First]);
-        marks.set(Mark::Boilerplate, is_whole || (is_head && !is_state) || is_compound);
+        let is_whole = whole.has_any([Mark::Whole, Mark::Head]);
+        marks.set(Mark::Boilerplate, is_whole || (is_head && !is_state));
         marks.set(Mark::OutsideBoilerplate, whole.has(Mark::Outside));
     }
     let is_state = any(Mark::State) || any(Mark::Question);
@@ -175,7 +186,7 @@ impl Marks {
         let role = attribute(element, &local_name!("role")).map_or("", str::trim);
         let is_outermost = matches!(element.name.local, names!("html" "body" "main"));
         let classes = attribute(element, &local_name!("class"));
-        if !is_outermost || classes.is_none_or(|classes| classes.contains("single")) {
+        if !is_outermost || classes.is_none() {
             self.set(Mark::List, false);
         }
         let are_goods = is_outermost && self.has(Mark::Goods) && !self.has(Mark::List);
@@ -230,8 +241,6 @@ impl Marks {
 pub(super) enum Hint {
     #[default]
     None,
-    /// Teasers of other pages: headings that are links, with little text.
-    Teaser,
     /// Beside the text: related pages, teasers, widgets.
     Aside,
     /// Comments by readers.

@@ -35,7 +35,7 @@ use super::{
     blocks::{Block, Kind, Measured, Sum},
     declared::Declared,
     hints::{self, named_body},
-    kinds::{PageKind, is_thread},
+    kinds::PageKind,
     labels::{Label, label_of},
     names::{Hint, Mark},
     numbers::{
@@ -57,7 +57,7 @@ pub(super) fn choose(blocks: Vec<Block>, writer: &Writer, declared: &Declared) -
     if named.is_none() {
         page.page = weighed;
     }
-    page.plain = page.page.shown(&page.hints, Hint::None);
+    page.plain = page.page.shown(&page.hints);
     page.weights = page.page.add_up(|segment| {
         let prose = page.page.segments[segment].prose;
         match page.hints[writer.segments[segment].block] {
@@ -104,16 +104,14 @@ impl Judged<'_> {
         let mut keeps = if !self.is_listing(root) {
             self.segments(&self.content(root))
         } else if root > 0 {
-            self.segments(&self.kept(root, |block| self.hints[block] <= Hint::Teaser))
+            self.segments(&self.kept(root, |block| self.is_plain(block)))
         } else {
             return shown;
         };
         self.drop_labels(labels, &mut keeps);
-        if self.kind == PageKind::Discussion
-            || (self.kind == PageKind::Article && is_thread(&self.page))
-        {
+        if self.kind == PageKind::Discussion {
             self.drop_fields(&mut keeps);
-            self.add_title(declared, &mut keeps);
+            self.add_title(&mut keeps);
         }
         let (bytes, all) = (self.bytes(&keeps), self.bytes(&shown));
         let is_lost = bytes < LINE && is_nearly_all(all.saturating_sub(bytes), all);
@@ -147,6 +145,11 @@ impl Judged<'_> {
         (!is_note && !is_elsewhere).then_some(body)
     }
 
+    /// Whether a block is no more than text, as far as is known.
+    fn is_plain(&self, block: usize) -> bool {
+        self.hints[block] == Hint::None
+    }
+
     /// The segments in blocks that are kept.
     fn segments(&self, keeps: &[bool]) -> Vec<bool> {
         self.page.writer.segments.iter().map(|segment| keeps[segment.block]).collect()
@@ -167,13 +170,10 @@ impl Judged<'_> {
         self.kind == PageKind::List || (self.kind == PageKind::Article && is_weak)
     }
 
-    /// The block that the page says is its main content, or its only article, if it has most of the prose.
+    /// The page's only article, or what it says is its main content, if that has most of the prose.
     fn main(&self) -> Option<usize> {
-        let only = |mark: Mark| {
-            let block = self.page.only_one(|block| self.hints[block], mark)?;
-            is_half(self.weights[block], self.weights[0]).then_some(block)
-        };
-        only(Mark::Article).or_else(|| only(Mark::Main))
+        let mut mains = self.page.mains(|block| self.hints[block]);
+        mains.find(|&block| is_half(self.weights[block], self.weights[0]))
     }
 
     /// The innermost block with all that the software of a forum names so, and with nothing named so around it.
@@ -188,15 +188,12 @@ impl Judged<'_> {
         page.around(first).find(|&block| page.inside(block).contains(&last)).unwrap_or(0)
     }
 
-    /// Adds the segment that is the page's title: a heading.
-    fn add_title(&self, declared: &Declared, keeps: &mut [bool]) {
+    /// Adds the title of a discussion: the first heading of the page.
+    fn add_title(&self, keeps: &mut [bool]) {
         let is_title = |&index: &usize| {
-            self.page.kind(index) == Kind::Heading
-                && self.hints[self.page.writer.segments[index].block] == Hint::None
-                && declared.is_title(self.page.text(index))
+            self.page.kind(index) == Kind::Heading && self.is_plain(self.page.block_of(index))
         };
-        let titles = (0..keeps.len()).filter(is_title);
-        if let Some(title) = titles.rev().max_by_key(|&index| self.page.segments[index].bytes) {
+        if let Some(title) = (0..keeps.len()).find(is_title) {
             keeps[title] = true;
         }
     }
@@ -210,7 +207,7 @@ impl Judged<'_> {
         }
         let found = declared.find_posts(page.writer);
         let own = page.add_up(|index| {
-            let is_declared = is_post[page.writer.segments[index].block]
+            let is_declared = is_post[page.block_of(index)]
                 || found.as_ref().is_some_and(|found| found.pieces[index] > 0);
             if is_declared { page.segments[index] } else { Sum::default() }
         });
@@ -226,7 +223,7 @@ impl Judged<'_> {
             self.keep(post, &mut keeps, |block| self.hints[block] != Hint::Boilerplate);
         }
         let mut keeps = self.segments(&keeps);
-        self.add_title(declared, &mut keeps);
+        self.add_title(&mut keeps);
         Some(keeps)
     }
 
@@ -236,12 +233,9 @@ impl Judged<'_> {
         if self.kind == PageKind::Product {
             return self.goods(&path);
         }
-        let core = self.page.inside(self.grow(&mut path));
+        self.grow(&mut path);
         let content = path[path.len() - 1];
-        let mut keeps = self.kept(content, |block| {
-            let hint = self.hints[block];
-            hint == Hint::None || (hint == Hint::Teaser && core.contains(&block))
-        });
+        let mut keeps = self.kept(content, |block| self.is_plain(block));
         self.drop_link_tables(content, &mut keeps);
         for (distance, around) in path.windows(2).rev().enumerate() {
             for block in self.children(around[0]).filter(|&block| block != around[1]) {
@@ -250,8 +244,8 @@ impl Judged<'_> {
                     && self.weights[block] >= SHORT
                     && sum.is_free()
                     && is_half(sum.prose, sum.bytes);
-                if (is_text || are_facts(&sum)) && self.hints[block] == Hint::None {
-                    self.keep(block, &mut keeps, |block| self.hints[block] == Hint::None);
+                if (is_text || are_facts(&sum)) && self.is_plain(block) {
+                    self.keep(block, &mut keeps, |block| self.is_plain(block));
                 }
             }
         }
@@ -261,7 +255,7 @@ impl Judged<'_> {
     /// Drops tables of links above and below all sentences: in a page that is laid out by tables they lead elsewhere, whatever they are named.
     fn drop_link_tables(&self, content: usize, keeps: &mut [bool]) {
         let page = &self.page;
-        let block_of = |index: usize| page.writer.segments[index].block;
+        let block_of = |index: usize| page.block_of(index);
         let is_sentence =
             |&index: &usize| keeps[block_of(index)] && page.segments[index].prose >= SENTENCE;
         let sentences: Vec<usize> =
@@ -310,15 +304,13 @@ impl Judged<'_> {
         let around = path.iter().rfind(holds_name).copied().unwrap_or(path[0]);
         self.kept(around, |block| {
             self.page.blocks[block].end > name
-                && self.hints[block] <= Hint::Teaser
+                && self.is_plain(block)
                 && !self.page.sums[block].is_linked()
         })
     }
 
-    /// Shortens the path while the surroundings of its last block are prose as well, almost without links. Returns the innermost block with
-    /// all of that prose.
-    fn grow(&self, path: &mut Vec<usize>) -> usize {
-        let mut core = path[path.len() - 1];
+    /// Shortens the path while the surroundings of its last block are prose as well, almost without links.
+    fn grow(&self, path: &mut Vec<usize>) {
         while let [.., around, content] = path[..] {
             let (inner, outer) = (self.plain[content], self.plain[around]);
             let (bytes, prose) = (outer.bytes - inner.bytes, outer.prose - inner.prose);
@@ -328,10 +320,8 @@ impl Judged<'_> {
             if bytes > 0 && !is_similar {
                 break;
             }
-            core = if bytes > 0 { around } else { core };
             path.pop();
         }
-        core
     }
 
     /// Whether a block is one of several posts of a thread.
@@ -381,7 +371,7 @@ impl Judged<'_> {
             let sum = self.page.segments[index];
             sum.bytes < LINE && !is_half(sum.prose, sum.bytes)
         };
-        let shape = |index: usize| self.page.blocks[self.page.writer.segments[index].block].shape;
+        let shape = |index: usize| self.page.blocks[self.page.block_of(index)].shape;
         let mut lines: HashMap<String, usize> = HashMap::default();
         let mut fields: HashMap<u32, (usize, bool)> = HashMap::default();
         for index in (0..keeps.len()).filter(|&index| keeps[index]) {
