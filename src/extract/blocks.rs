@@ -329,17 +329,11 @@ impl<'a> Measured<'a> {
 
     /// The prose of each container that is not in a container inside it.
     pub(super) fn own_prose(&self) -> Vec<usize> {
-        let may_hold = |block: usize| self.blocks[block].kind.may_hold_text();
-        let mut own: Vec<usize> = self.sums.iter().map(|sum| sum.prose).collect();
-        let mut holders = vec![0; self.blocks.len()];
-        for index in 1..self.blocks.len() {
-            let parent = self.blocks[index].parent;
-            holders[index] = if may_hold(parent) { parent } else { holders[parent] };
-            if may_hold(index) {
-                own[holders[index]] -= self.sums[index].prose;
-            } else {
-                own[index] = 0;
-            }
+        let may_hold = |&block: &usize| self.blocks[block].kind.may_hold_text();
+        let mut own = vec![0; self.blocks.len()];
+        for (index, sum) in self.segments.iter().enumerate() {
+            let holder = self.around(self.block_of(index)).find(may_hold);
+            own[holder.unwrap_or(0)] += sum.prose;
         }
         own
     }

@@ -224,7 +224,6 @@ fn find(text: &str, writer: &Writer) -> Option<Found> {
 /// Calls `each` with the hash of every piece of a text. `buffer` is kept for its memory.
 fn pieces(text: &str, buffer: &mut Vec<u8>, mut each: impl FnMut(usize)) {
     const BASE: u64 = 0x9E37_79B9_7F4A_7C15;
-    let power = (0..=PIECE).fold(1_u64, |power, _| power.wrapping_mul(BASE));
     buffer.clear();
     if text.is_ascii() {
         let bytes = text.bytes().filter(u8::is_ascii_alphanumeric);
@@ -235,15 +234,10 @@ fn pieces(text: &str, buffer: &mut Vec<u8>, mut each: impl FnMut(usize)) {
             buffer.extend_from_slice(lower.encode_utf8(&mut [0; 4]).as_bytes());
         }
     }
-    if buffer.len() < PIECE {
-        return;
-    }
-    let (first, rest) = buffer.split_at(PIECE);
-    let add = |hash: u64, byte: u8| hash.wrapping_add(u64::from(byte)).wrapping_mul(BASE);
-    let mut hash = first.iter().fold(0, |hash, &byte| add(hash, byte));
-    each((hash >> (64 - BITS)) as usize);
-    for (&byte, &oldest) in rest.iter().zip(&**buffer) {
-        hash = add(hash, byte).wrapping_sub(u64::from(oldest).wrapping_mul(power));
-        each((hash >> (64 - BITS)) as usize);
+    for piece in buffer.windows(PIECE) {
+        // Eight bytes each, which overlap.
+        let (Some(&start), Some(&end)) = (piece.first_chunk(), piece.last_chunk()) else { return };
+        let hash = u64::from_le_bytes(start).wrapping_mul(BASE) ^ u64::from_le_bytes(end);
+        each((hash.wrapping_mul(BASE) >> (64 - BITS)) as usize);
     }
 }

@@ -9,7 +9,7 @@ use super::{
     declared::{Declaration, Declared},
     kinds::PageKind,
     labels::Label,
-    names::{Hint, Mark, Marks},
+    names::{Hint, Mark},
     numbers::{
         ARTICLE, FEW, LEAST, PART, SENTENCE, SHORT, TEXT, is_half, is_little, is_more, is_most,
         is_much, is_nearly_all,
@@ -25,7 +25,7 @@ pub(super) fn judge<'a>(
     mark_labelled(page, labels);
     let kind = PageKind::of(page, declared);
     let mut weighed = page.clone();
-    weighed.weigh(&worth(page, declared));
+    weighed.weigh(declared);
     let mut hints = credible_hints(&weighed, declared, kind);
     mark_copies(page, &mut hints);
     (kind, hints, weighed)
@@ -36,59 +36,48 @@ pub(super) fn judge<'a>(
 fn mark_labelled(page: &mut Measured<'_>, labels: &[Option<Label>]) {
     for (index, &label) in labels.iter().enumerate() {
         let block = page.block_of(index);
-        let hint = match label {
-            Some(Label::Section) => Hint::Aside,
-            Some(Label::Consent) => {
-                let is_article =
-                    |marks: Marks| marks.has_any([Mark::Body, Mark::Article, Mark::Main]);
-                let is_text =
-                    page.around(block).any(|around| is_article(page.blocks[around].marks));
-                page.blocks[block].marks.set(Mark::Consent, !is_text);
-                continue;
-            }
-            _ => continue,
-        };
+        if label == Some(Label::Consent) {
+            let is_article = |block: usize| {
+                page.blocks[block].marks.has_any([Mark::Body, Mark::Article, Mark::Main])
+            };
+            let is_text = page.around(block).any(is_article);
+            page.blocks[block].marks.set(Mark::Consent, !is_text);
+        }
+        if label != Some(Label::Section) {
+            continue;
+        }
         let is_more = |&block: &usize| page.sums[block].bytes > page.segments[index].bytes;
         let Some(labelled) = page.around(block).find(is_more) else { continue };
         let is_much = is_much(page.sums[labelled].prose, page.sums[0].prose);
         if page.blocks[labelled].first == index && !is_much {
             let own = &mut page.blocks[labelled].hint;
-            *own = hint.max(*own);
+            *own = Hint::Aside.max(*own);
         }
     }
-}
-
-/// What a declared text adds to the weight of each segment, shared out over what was found of it. Nothing if there is another text beside
-/// it, or if the page is a list.
-fn worth(page: &Measured<'_>, declared: &Declared) -> Vec<usize> {
-    let own = page.own_hints();
-    let Some(found) = declared.find_text(page.writer) else { return Vec::new() };
-    let is_contents = |block: usize| {
-        page.blocks[block].kind == Kind::List
-            && is_half(page.sums[block].linked, page.sums[0].bytes)
-    };
-    if page.has_text(&own, |prose| prose >= TEXT, None) || (0..page.blocks.len()).any(is_contents) {
-        return Vec::new();
-    }
-    let share = |(index, &pieces): (usize, &usize)| {
-        let block = page.block_of(index);
-        let counts = page.blocks[block].kind != Kind::Heading
-            && (found.is_excerpt || own[block] == Hint::None);
-        if counts { pieces } else { 0 }
-    };
-    let shares: Vec<usize> = found.pieces.iter().enumerate().map(share).collect();
-    let all: usize = shares.iter().sum();
-    shares.into_iter().map(|share| ARTICLE * share / all.max(1)).collect()
 }
 
 impl Measured<'_> {
-    /// Adds what a declared text is worth to the prose of segments and blocks.
-    fn weigh(&mut self, worth: &[usize]) {
-        if worth.is_empty() {
+    /// Adds what a declared text is worth to the prose of the lines that have it, unless there is another text beside it, or the page is a list.
+    fn weigh(&mut self, declared: &Declared) {
+        let Some(found) = declared.find_text(self.writer) else { return };
+        let own = self.own_hints();
+        let is_contents = |block: usize| {
+            self.blocks[block].kind == Kind::List
+                && is_half(self.sums[block].linked, self.sums[0].bytes)
+        };
+        if self.has_text(&own, |prose| prose >= TEXT, None)
+            || (0..self.blocks.len()).any(is_contents)
+        {
             return;
         }
-        for (sum, worth) in self.segments.iter_mut().zip(worth) {
-            sum.prose += worth;
+        let share = |(index, &pieces): (usize, &usize)| {
+            let is_text = found.is_excerpt || own[self.block_of(index)] == Hint::None;
+            if is_text && self.kind(index) != Kind::Heading { pieces } else { 0 }
+        };
+        let shares: Vec<usize> = found.pieces.iter().enumerate().map(share).collect();
+        let all = shares.iter().sum::<usize>().max(1);
+        for (sum, share) in self.segments.iter_mut().zip(shares) {
+            sum.prose += ARTICLE * share / all;
         }
         self.sums = self.add_up(|segment| self.segments[segment]);
     }
@@ -254,25 +243,24 @@ fn is_of_parts(page: &Measured<'_>, hints: &[Hint], declared: &Declared, kind: P
 /// every part a widget. A short article between teasers is not such a page, because teasers are links.
 fn ignore_builders(page: &Measured<'_>, has_parts: bool, hints: &mut [Hint]) {
     let main = page.mains(|block| hints[block]).next();
+    let prose_of =
+        |blocks: &[usize]| blocks.iter().map(|&block| page.sums[block].prose).sum::<usize>();
     for root in [Some(0), named_body(page, hints), main].into_iter().flatten() {
-        let sum = page.sums[root];
-        let mut beside = page.outermost(root, |block| hints[block] != Hint::None);
-        let prose = |is: &dyn Fn(&Sum) -> bool, blocks: &[usize]| -> usize {
-            let sums = blocks.iter().map(|&block| &page.sums[block]);
-            sums.filter(|sum| is(sum)).map(|sum| sum.prose).sum()
-        };
-        let rest = sum.prose - prose(&|_| true, &beside);
-        beside.retain(|&block| {
+        let mut parts = page.outermost(root, |block| hints[block] != Hint::None);
+        let rest = page.sums[root].prose - prose_of(&parts);
+        parts.retain(|&block| {
             let sum = page.sums[block];
-            hints[block] == Hint::Aside && sum.is_free() && is_half(sum.prose, sum.bytes)
+            hints[block] == Hint::Aside
+                && is_nearly_all(sum.bytes - sum.linked, sum.bytes)
+                && is_half(sum.prose, sum.bytes)
         });
-        let prose = prose(&|sum| is_nearly_all(sum.bytes - sum.linked, sum.bytes), &beside);
+        let prose = prose_of(&parts);
         let is_most_of_it = is_most(prose, prose + rest) && (root > 0 || rest <= SHORT);
         let is_part = root == 0 && has_parts && !is_little(prose, rest);
         if prose >= PART && (is_most_of_it || is_part) {
-            for block in beside {
-                let parts = hints[page.inside(block)].iter_mut();
-                parts.filter(|hint| **hint == Hint::Aside).for_each(|hint| *hint = Hint::None);
+            for part in parts {
+                let inner = hints[page.inside(part)].iter_mut();
+                inner.filter(|hint| **hint == Hint::Aside).for_each(|hint| *hint = Hint::None);
             }
             return;
         }

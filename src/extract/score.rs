@@ -51,22 +51,42 @@ pub(super) fn choose(blocks: Vec<Block>, writer: &Writer, declared: &Declared) -
         (0..writer.segments.len()).map(|index| label_of(writer.text_of(index))).collect();
     let mut page = Measured::new(blocks, writer);
     let (kind, hints, weighed) = hints::judge(&mut page, declared, &labels);
-    let mut page = Judged { page, hints, kind, plain: Vec::new(), weights: Vec::new() };
-    let named = page.named();
+    let named = body_of(&page, &hints, kind);
     // In a named body, what is declared may be the first lines only.
-    if named.is_none() {
-        page.page = weighed;
-    }
-    page.plain = page.page.shown(&page.hints);
-    page.weights = page.page.add_up(|segment| {
-        let prose = page.page.segments[segment].prose;
-        match page.hints[writer.segments[segment].block] {
+    let page = if named.is_none() { weighed } else { page };
+    let plain = page.shown(&hints);
+    let weights = page.add_up(|segment| {
+        let prose = page.segments[segment].prose;
+        match hints[page.block_of(segment)] {
             Hint::None => prose,
             Hint::Boilerplate => 0,
             _ => prose / FEW,
         }
     });
-    page.choose(named, &labels, declared)
+    Judged { page, hints, kind, plain, weights }.choose(named, &labels, declared)
+}
+
+/// The block that is named the body of the article, unless it is a note on it, or the page is a list, or a discussion that has its posts
+/// elsewhere.
+fn body_of(page: &Measured<'_>, hints: &[Hint], kind: PageKind) -> Option<usize> {
+    let body = named_body(page, hints).filter(|_| kind != PageKind::List)?;
+    let prose = page.sums[body].prose;
+    let is_note = prose < NOTE && page.has_text(hints, |prose| prose >= ARTICLE, Some(body));
+    let is_of_readers = |block: usize| {
+        let is_so = page.blocks[block].hint == Hint::Comments || page.has(block, Mark::Discussion);
+        is_so && hints[block] == Hint::None && !page.inside(block).contains(&body)
+    };
+    let comments = || -> usize {
+        let around = page.outermost(0, |block| block == body || is_of_readers(block));
+        around.into_iter().filter(|&at| at != body).map(|at| page.sums[at].prose).sum()
+    };
+    let is_post = |&block: &usize| page.has(block, Mark::Post) && page.sums[block].bytes > 0;
+    let has_posts_apart = || {
+        let mut posts = (1..page.blocks.len()).filter(is_post).peekable();
+        posts.peek().is_some() && posts.all(|post| page.are_apart(post, body))
+    };
+    let is_elsewhere = kind == PageKind::Discussion && (comments() > prose || has_posts_apart());
+    (!is_note && !is_elsewhere).then_some(body)
 }
 
 /// A page with what its blocks are.
@@ -118,33 +138,6 @@ impl Judged<'_> {
         if bytes == 0 || (is_lost && named.is_none()) { shown } else { keeps }
     }
 
-    /// The block that is named the body of the article, unless it is a note on it, or the page is a list, or a discussion that has its posts
-    /// elsewhere.
-    fn named(&self) -> Option<usize> {
-        let page = &self.page;
-        let body = named_body(page, &self.hints).filter(|_| self.kind != PageKind::List)?;
-        let prose = page.sums[body].prose;
-        let is_note =
-            prose < NOTE && page.has_text(&self.hints, |prose| prose >= ARTICLE, Some(body));
-        let is_of_readers = |block: usize| {
-            let is_so =
-                page.blocks[block].hint == Hint::Comments || page.has(block, Mark::Discussion);
-            is_so && self.hints[block] == Hint::None && !page.inside(block).contains(&body)
-        };
-        let comments = || -> usize {
-            let around = page.outermost(0, |block| block == body || is_of_readers(block));
-            around.into_iter().filter(|&at| at != body).map(|at| page.sums[at].prose).sum()
-        };
-        let is_post = |&block: &usize| page.has(block, Mark::Post) && page.sums[block].bytes > 0;
-        let has_posts_apart = || {
-            let mut posts = (1..page.blocks.len()).filter(is_post).peekable();
-            posts.peek().is_some() && posts.all(|post| page.are_apart(post, body))
-        };
-        let is_elsewhere =
-            self.kind == PageKind::Discussion && (comments() > prose || has_posts_apart());
-        (!is_note && !is_elsewhere).then_some(body)
-    }
-
     /// Whether a block is no more than text, as far as is known.
     fn is_plain(&self, block: usize) -> bool {
         self.hints[block] == Hint::None
@@ -179,8 +172,7 @@ impl Judged<'_> {
     /// The innermost block with all that the software of a forum names so, and with nothing named so around it.
     fn thread(&self) -> usize {
         let page = &self.page;
-        let is_named =
-            |&block: &usize| page.has(block, Mark::Thread) && self.hints[block] == Hint::None;
+        let is_named = |&block: &usize| page.has(block, Mark::Thread) && self.is_plain(block);
         let named: Vec<usize> = (1..page.blocks.len()).filter(is_named).collect();
         let Some(&last) = named.last() else { return 0 };
         let is_innermost = |pair: &&[usize]| pair[1] >= page.blocks[pair[0]].end;
@@ -201,13 +193,10 @@ impl Judged<'_> {
     /// For each segment whether it is the title of a discussion or in one of its posts, if the page declares them.
     fn posts(&self, declared: &Declared) -> Option<Vec<bool>> {
         let page = &self.page;
-        let mut is_post = vec![false; page.blocks.len()];
-        for post in page.outermost(0, |block| page.has(block, Mark::Post)) {
-            is_post[page.inside(post)].fill(true);
-        }
+        let is_post = |block: usize| page.around(block).any(|around| page.has(around, Mark::Post));
         let found = declared.find_posts(page.writer);
         let own = page.add_up(|index| {
-            let is_declared = is_post[page.block_of(index)]
+            let is_declared = is_post(page.block_of(index))
                 || found.as_ref().is_some_and(|found| found.pieces[index] > 0);
             if is_declared { page.segments[index] } else { Sum::default() }
         });
@@ -255,11 +244,12 @@ impl Judged<'_> {
     /// Drops tables of links above and below all sentences: in a page that is laid out by tables they lead elsewhere, whatever they are named.
     fn drop_link_tables(&self, content: usize, keeps: &mut [bool]) {
         let page = &self.page;
-        let block_of = |index: usize| page.block_of(index);
         let is_sentence =
-            |&index: &usize| keeps[block_of(index)] && page.segments[index].prose >= SENTENCE;
-        let sentences: Vec<usize> =
-            (0..page.segments.len()).filter(is_sentence).map(block_of).collect();
+            |&index: &usize| keeps[page.block_of(index)] && page.segments[index].prose >= SENTENCE;
+        let sentences: Vec<usize> = (0..page.segments.len())
+            .filter(is_sentence)
+            .map(|index| page.block_of(index))
+            .collect();
         let (Some(&first), Some(&last)) = (sentences.first(), sentences.last()) else { return };
         let lines = page.add_up(|_| 1_usize);
         let cells = page.add_up(|index| usize::from(page.kind(index) == Kind::Cell));
@@ -297,7 +287,7 @@ impl Judged<'_> {
         let is_name = |&block: &usize| {
             let is_so =
                 self.page.blocks[block].kind == Kind::Heading || self.page.has(block, Mark::Goods);
-            is_so && self.hints[block] == Hint::None && !self.plain[block].is_linked()
+            is_so && self.is_plain(block) && !self.plain[block].is_linked()
         };
         let name = (1..core).find(is_name).unwrap_or(core);
         let holds_name = |&&block: &&usize| self.page.inside(block).contains(&name);
@@ -327,8 +317,7 @@ impl Judged<'_> {
     /// Whether a block is one of several posts of a thread.
     fn has_others(&self, post: usize) -> bool {
         let blocks = &self.page.blocks;
-        let is_post =
-            |block: usize| self.hints[block] == Hint::None && self.plain[block].other() >= POST;
+        let is_post = |block: usize| self.is_plain(block) && self.plain[block].other() >= POST;
         self.kind == PageKind::Discussion
             && blocks[post].shape != 0
             && is_post(post)

@@ -585,14 +585,13 @@ mod tests {
     }
 
     #[test]
-    fn equal_attributes_count_once() {
+    fn a_tag_with_too_many_attributes_is_a_flood() {
         let many =
             |count: usize| (0..count).map(|at| format!(" a{at}")).collect::<Vec<_>>().concat();
         let none = |_: &LocalName, _: &str| false;
         assert_eq!(tags(&format!("<p{}>", many(256)), none), [r#"["StartTag","p",{}]"#]);
         assert_eq!(tags(&format!("<p{}>", many(257)), none)[0], r#"["Flood"]"#);
         assert_eq!(tags(&format!("<p{}", many(257)), none)[0], r#"["Flood"]"#);
-        assert_eq!(tags(&format!("<p{}>", many(100).repeat(9)), none).len(), 1);
     }
 
     #[test]

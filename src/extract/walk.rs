@@ -6,7 +6,7 @@ use scraper::{ElementRef, Html, Node, node::Element};
 
 use super::{
     Extracted, Truncation,
-    blocks::{Blocks, Kind},
+    blocks::{Block, Blocks, Kind},
     declared::{Declared, is_json},
     directives::is_agent,
     hidden,
@@ -121,7 +121,7 @@ impl<'a> Walk<'a, '_> {
         let shown = self.writer.segments.len();
         self.reading.found.is_from_data = self.add_data();
         let blocks = std::mem::take(&mut self.blocks).finish();
-        let parents: Vec<usize> = blocks.iter().map(|block| block.parent).collect();
+        let mut outline = self.outline(&blocks);
         let mut places: Vec<LinkPlace> = Vec::with_capacity(blocks.len());
         for block in &blocks {
             let inherited = *places.get(block.parent).unwrap_or(&LinkPlace::Content);
@@ -134,7 +134,10 @@ impl<'a> Walk<'a, '_> {
         } else {
             vec![true; self.writer.segments.len()]
         };
-        for (segment, &is_kept) in self.writer.segments.iter().zip(&keeps) {
+        for (index, (segment, &is_kept)) in self.writer.segments.iter().zip(&keeps).enumerate() {
+            let text = self.writer.text_of(index);
+            outline.line(number(segment.block), text, segment.linked, is_kept);
+            outline.set_links(segment.links);
             let place = &mut places[segment.block];
             if is_kept && *place == LinkPlace::Content {
                 *place = LinkPlace::Body;
@@ -142,7 +145,7 @@ impl<'a> Walk<'a, '_> {
         }
         self.reading.places = places;
         self.reading.found.text = self.writer.text(|segment| keeps[segment]);
-        self.reading.found.outline = self.outline(&parents, &keeps);
+        self.reading.found.outline = outline;
         self.reading.found.truncated = self.writer.is_full.then_some(Truncation::Text);
         self.reading
     }
@@ -162,19 +165,12 @@ impl<'a> Walk<'a, '_> {
         is_needed
     }
 
-    /// All that the page shows.
-    fn outline(&self, parents: &[usize], keeps: &[bool]) -> Outline {
+    /// The blocks of the page with its name.
+    fn outline(&self, blocks: &[Block]) -> Outline {
         let name = [self.reading.found.title.as_deref(), self.reading.found.heading.as_deref()];
         let mut outline = Outline::new(&name.map(Option::unwrap_or_default).join("\n"));
-        let number = |block: usize| u32::try_from(block).unwrap_or(Outline::PAGE);
-        for &parent in parents.iter().skip(1) {
-            outline.block(number(parent));
-        }
-        for (index, segment) in self.writer.segments.iter().enumerate() {
-            let text = self.writer.text_of(index);
-            let (block, linked, is_body) = (number(segment.block), segment.linked, keeps[index]);
-            outline.line(block, text, linked, is_body);
-            outline.set_links(segment.links);
+        for block in blocks.iter().skip(1) {
+            outline.block(number(block.parent));
         }
         outline
     }
@@ -362,6 +358,11 @@ impl<'a> Walk<'a, '_> {
         let block = self.writer.block;
         self.reading.links.extend(href.map(|href| RawLink { href, nofollow, block }));
     }
+}
+
+/// The number of a block in an outline.
+fn number(block: usize) -> u32 {
+    u32::try_from(block).unwrap_or(Outline::PAGE)
 }
 
 /// Sets a value that is not set yet to this text, unless it is empty.
