@@ -243,24 +243,25 @@ fn is_of_parts(page: &Measured<'_>, hints: &[Hint], declared: &Declared, kind: P
 /// every part a widget. A short article between teasers is not such a page, because teasers are links.
 fn ignore_builders(page: &Measured<'_>, has_parts: bool, hints: &mut [Hint]) {
     let main = page.mains(|block| hints[block]).next();
-    let prose_of =
-        |blocks: &[usize]| blocks.iter().map(|&block| page.sums[block].prose).sum::<usize>();
     for root in [Some(0), named_body(page, hints), main].into_iter().flatten() {
-        let mut parts = page.outermost(root, |block| hints[block] != Hint::None);
-        let rest = page.sums[root].prose - prose_of(&parts);
-        parts.retain(|&block| {
+        let sum = page.sums[root];
+        let mut beside = page.outermost(root, |block| hints[block] != Hint::None);
+        let prose = |is: &dyn Fn(&Sum) -> bool, blocks: &[usize]| -> usize {
+            let sums = blocks.iter().map(|&block| &page.sums[block]);
+            sums.filter(|sum| is(sum)).map(|sum| sum.prose).sum()
+        };
+        let rest = sum.prose - prose(&|_| true, &beside);
+        beside.retain(|&block| {
             let sum = page.sums[block];
-            hints[block] == Hint::Aside
-                && is_nearly_all(sum.bytes - sum.linked, sum.bytes)
-                && is_half(sum.prose, sum.bytes)
+            hints[block] == Hint::Aside && sum.is_free() && is_half(sum.prose, sum.bytes)
         });
-        let prose = prose_of(&parts);
+        let prose = prose(&|sum| is_nearly_all(sum.bytes - sum.linked, sum.bytes), &beside);
         let is_most_of_it = is_most(prose, prose + rest) && (root > 0 || rest <= SHORT);
         let is_part = root == 0 && has_parts && !is_little(prose, rest);
         if prose >= PART && (is_most_of_it || is_part) {
-            for part in parts {
-                let inner = hints[page.inside(part)].iter_mut();
-                inner.filter(|hint| **hint == Hint::Aside).for_each(|hint| *hint = Hint::None);
+            for block in beside {
+                let parts = hints[page.inside(block)].iter_mut();
+                parts.filter(|hint| **hint == Hint::Aside).for_each(|hint| *hint = Hint::None);
             }
             return;
         }
