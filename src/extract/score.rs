@@ -8,7 +8,7 @@
 //!    articles". A name never decides alone: elements of one name that have a third of the page's prose are text, and so is what would take
 //!    most of a page's prose with it. Comments on a stub, which has hardly any other prose, or on a page that is a discussion (`kinds.rs`), are
 //!    text. A line that asks for consent to cookies is boilerplate whatever else there is. Blocks whose headings are all links are teasers of
-//!    other pages. They count little, and are dropped if they are few. Not so if the page is a list of them, or has no text of its own but
+//!    other pages. They are dropped if they are few. Not so if the page is a list of them, or has no text of its own but
 //!    parts, as a landing page. All this is in `hints.rs`.
 //! 2. Prose that the page declares to be its article's, in structured data or as its description, counts as much more prose, so that a
 //!    short article is more than what stands around it.
