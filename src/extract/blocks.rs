@@ -14,7 +14,7 @@ use scraper::node::Element;
 use super::{
     names::{Hint, Mark, Marks, shape_of},
     numbers::{FEW, LINE, OF_CELL, SENTENCE, SEVERAL, is_half, is_nearly_all},
-    text::{Gap, Segment, Writer},
+    text::{Gap, Writer},
 };
 
 /// What an element is in the flow of the text, by its tag.
@@ -263,9 +263,14 @@ impl<'a> Measured<'a> {
         self.writer.text_of(segment)
     }
 
+    /// The block of a segment.
+    pub(super) fn block_of(&self, segment: usize) -> usize {
+        self.writer.segments[segment].block
+    }
+
     /// The kind of the block of a segment.
     pub(super) fn kind(&self, segment: usize) -> Kind {
-        self.blocks[self.writer.segments[segment].block].kind
+        self.blocks[self.block_of(segment)].kind
     }
 
     pub(super) fn has(&self, block: usize, mark: Mark) -> bool {
@@ -324,28 +329,14 @@ impl<'a> Measured<'a> {
 
     /// The prose of each container that is not in a container inside it.
     pub(super) fn own_prose(&self) -> Vec<usize> {
-        let may_hold = |block: usize| self.blocks[block].kind.may_hold_text();
-        let mut own: Vec<usize> = self.sums.iter().map(|sum| sum.prose).collect();
-        let mut holders = vec![0; self.blocks.len()];
-        for index in 1..self.blocks.len() {
-            let parent = self.blocks[index].parent;
-            holders[index] = if may_hold(parent) { parent } else { holders[parent] };
-            if may_hold(index) {
-                own[holders[index]] -= self.sums[index].prose;
-            } else {
-                own[index] = 0;
-            }
+        let may_hold = |&block: &usize| self.blocks[block].kind.may_hold_text();
+        let mut own = vec![0; self.blocks.len()];
+        for (index, sum) in self.segments.iter().enumerate() {
+            let holder = self.around(self.block_of(index)).find(may_hold);
+            own[holder.unwrap_or(0)] += sum.prose;
         }
         own
     }
-}
-
-/// Whether a line is prose, whatever holds it.
-pub(super) fn shows_prose(writer: &Writer) -> bool {
-    let is_prose = |(index, segment): (usize, &Segment)| {
-        prose(writer.text_of(index), segment.linked, Kind::Container) >= SENTENCE
-    };
-    writer.segments.iter().enumerate().any(is_prose)
 }
 
 /// How many bytes of a line are prose. Of a line that is long or a sentence, all outside of links; in cells and code half of it; otherwise few.

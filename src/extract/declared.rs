@@ -15,8 +15,6 @@ use super::{
 const MAX_TEXT: usize = 1 << 15;
 /// Longer JSON is not read: it takes up to 32 times its length.
 const LONGEST_JSON: usize = 1 << 20;
-/// Bytes of a title that are read.
-const LONGEST_TITLE: usize = 300;
 /// Length in bytes of the pieces by which texts are compared: letters and digits only, in lower case.
 const PIECE: usize = 12;
 /// Bits that hash values select.
@@ -33,10 +31,6 @@ pub(super) struct Declared {
     description: String,
     /// The texts of a question and its answers.
     posts: String,
-    /// The page's title.
-    title: String,
-    /// The headline of an article, as other pages would show it.
-    headline: String,
     /// Bits of what the page says it is.
     kinds: u8,
 }
@@ -58,19 +52,6 @@ pub(super) enum Declaration {
 }
 
 impl Declared {
-    /// Reads the page's title.
-    pub(super) fn entitle(&mut self, title: &str) {
-        title[..title.floor_char_boundary(LONGEST_TITLE)].clone_into(&mut self.title);
-    }
-
-    /// Whether a heading is the title, or a part of it, as beside the site's name.
-    pub(super) fn is_title(&self, heading: &str) -> bool {
-        let is_part = |part: &str, whole: &str| part.len() >= PIECE && whole.contains(part);
-        [&self.title, &self.headline]
-            .into_iter()
-            .any(|title| is_part(heading, title) || is_part(title, heading))
-    }
-
     /// Reads a description.
     pub(super) fn describe(&mut self, description: &str) {
         if description.len() > self.description.len() {
@@ -104,14 +85,6 @@ impl Declared {
             && (kind != Declaration::Discussion || kinds & Declaration::Answers as u8 == 0)
     }
 
-    /// Reads the headline of an article.
-    pub(super) fn headline(&mut self, headline: &str) {
-        if self.headline.is_empty() {
-            headline.trim()[..headline.trim().floor_char_boundary(LONGEST_TITLE)]
-                .clone_into(&mut self.headline);
-        }
-    }
-
     /// Reads JSON-LD, or the data from which a script makes the page.
     pub(super) fn read(&mut self, json: &str, is_linked: bool) {
         if json.len() <= LONGEST_JSON
@@ -141,7 +114,6 @@ impl Declared {
                             {
                                 self.body = text;
                             }
-                            ("headline", Value::String(text)) => self.headline(&text),
                             (_, value) => values.push(value),
                         }
                     }
@@ -252,7 +224,6 @@ fn find(text: &str, writer: &Writer) -> Option<Found> {
 /// Calls `each` with the hash of every piece of a text. `buffer` is kept for its memory.
 fn pieces(text: &str, buffer: &mut Vec<u8>, mut each: impl FnMut(usize)) {
     const BASE: u64 = 0x9E37_79B9_7F4A_7C15;
-    let power = (0..=PIECE).fold(1_u64, |power, _| power.wrapping_mul(BASE));
     buffer.clear();
     if text.is_ascii() {
         let bytes = text.bytes().filter(u8::is_ascii_alphanumeric);
@@ -263,15 +234,10 @@ fn pieces(text: &str, buffer: &mut Vec<u8>, mut each: impl FnMut(usize)) {
             buffer.extend_from_slice(lower.encode_utf8(&mut [0; 4]).as_bytes());
         }
     }
-    if buffer.len() < PIECE {
-        return;
-    }
-    let (first, rest) = buffer.split_at(PIECE);
-    let add = |hash: u64, byte: u8| hash.wrapping_add(u64::from(byte)).wrapping_mul(BASE);
-    let mut hash = first.iter().fold(0, |hash, &byte| add(hash, byte));
-    each((hash >> (64 - BITS)) as usize);
-    for (&byte, &oldest) in rest.iter().zip(&**buffer) {
-        hash = add(hash, byte).wrapping_sub(u64::from(oldest).wrapping_mul(power));
-        each((hash >> (64 - BITS)) as usize);
+    for piece in buffer.windows(PIECE) {
+        // Eight bytes each, which overlap.
+        let (Some(&start), Some(&end)) = (piece.first_chunk(), piece.last_chunk()) else { return };
+        let hash = u64::from_le_bytes(start).wrapping_mul(BASE) ^ u64::from_le_bytes(end);
+        each((hash.wrapping_mul(BASE) >> (64 - BITS)) as usize);
     }
 }

@@ -42,49 +42,47 @@ const MAX_TEXT: usize = 5 << 20;
 pub(super) fn parse(text: &str, for_selectors: bool) -> (Html, Option<Truncation>) {
     let mut steps = 0;
     let (mut html, truncated) = parse_one(text, for_selectors, true, &mut steps);
-    let is_document = |node: &NodeRef<'_, Node>| {
-        node.value().as_element().is_some_and(|element| match element.name.local {
-            local_name!("iframe") => element.attr("srcdoc").is_some(),
-            local_name!("noscript") => true,
-            _ => false,
-        })
-    };
-    let documents: Vec<NodeId> =
-        html.tree.nodes().filter(is_document).map(|node| node.id()).collect();
+    let documents: Vec<(NodeId, bool, String)> =
+        html.tree.nodes().filter_map(document_in).collect();
     let mut frames = 0;
-    for id in documents {
-        let Some(node) = html.tree.get(id) else { continue };
-        let srcdoc = node.value().as_element().and_then(|element| element.attr("srcdoc"));
-        frames += usize::from(srcdoc.is_some());
-        let srcdoc = srcdoc.filter(|_| frames <= MAX_FRAMES);
-        let content = node.first_child();
-        let text = content.and_then(|content| Some(&**content.value().as_text()?));
-        let Some(markup) = srcdoc.or(text) else { continue };
-        // White space at its start is text.
-        let start = if srcdoc.is_some() { "" } else { "<body>" };
-        let markup = format!("{start}{markup}");
+    for (id, is_frame, markup) in documents {
+        frames += usize::from(is_frame);
+        if is_frame && frames > MAX_FRAMES {
+            continue;
+        }
         let inner = parse_one(&markup, for_selectors, false, &mut steps).0.tree;
         if html.tree.values().len() + inner.values().len() > MAX_NODES {
             break;
-        }
-        let content = content.map(|content| content.id());
-        if let Some(mut text) = content.and_then(|content| html.tree.get_mut(content)) {
-            text.detach();
         }
         fill(&mut html.tree, id, inner);
     }
     (html, truncated)
 }
 
-/// Gives an element the content of head and body of a document.
+/// The document that an element holds as text, and whether it is that of a frame.
+fn document_in(node: NodeRef<'_, Node>) -> Option<(NodeId, bool, String)> {
+    let element = node.value().as_element()?;
+    let is_frame = element.name.local == local_name!("iframe");
+    let markup = match element.name.local {
+        local_name!("iframe") => element.attr("srcdoc")?.to_owned(),
+        // White space at its start is text.
+        local_name!("noscript") => format!("<body>{}", &**node.first_child()?.value().as_text()?),
+        _ => return None,
+    };
+    Some((node.id(), is_frame, markup))
+}
+
+/// Gives an element the content of head and body of a document in place of its own.
 fn fill(tree: &mut Tree<Node>, id: NodeId, document: Tree<Node>) {
     let document = tree.extend_tree(document).id();
     let html = tree.get(document).and_then(|document| document.last_child());
     let parts: Vec<NodeId> = html.iter().flat_map(NodeRef::children).map(|it| it.id()).collect();
-    if let Some(mut element) = tree.get_mut(id) {
-        for part in parts {
-            element.reparent_from_id_append(part);
-        }
+    let Some(mut element) = tree.get_mut(id) else { return };
+    if let Some(mut text) = element.first_child() {
+        text.detach();
+    }
+    for part in parts {
+        element.reparent_from_id_append(part);
     }
 }
 

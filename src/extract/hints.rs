@@ -1,14 +1,14 @@
 //! Decides which blocks count as text of the page: their [`Hint`]s, as far as the page's measurements and declarations agree.
 
-use std::{collections::HashSet, hash::BuildHasher, num::Wrapping};
+use std::collections::HashSet;
 
-use foldhash::{HashMap, fast::FixedState};
+use foldhash::HashMap;
 
 use super::{
     blocks::{Kind, Measured, Sum},
     declared::{Declaration, Declared},
     kinds::PageKind,
-    labels::{Label, mark_consent},
+    labels::Label,
     names::{Hint, Mark},
     numbers::{
         ARTICLE, FEW, LEAST, PART, SENTENCE, SHORT, TEXT, is_half, is_little, is_more, is_most,
@@ -22,66 +22,62 @@ pub(super) fn judge<'a>(
     declared: &Declared,
     labels: &[Option<Label>],
 ) -> (PageKind, Vec<Hint>, Measured<'a>) {
-    mark_sections(page, labels);
+    mark_labelled(page, labels);
     let kind = PageKind::of(page, declared);
-    mark_consent(page);
     let mut weighed = page.clone();
-    weighed.weigh(&worth(page, declared));
+    weighed.weigh(declared);
     let mut hints = credible_hints(&weighed, declared, kind);
     mark_copies(page, &mut hints);
     (kind, hints, weighed)
 }
 
-/// Gives a hint to the boxes that start with a line that labels them, unless they are much of the page.
-fn mark_sections(page: &mut Measured<'_>, labels: &[Option<Label>]) {
+/// Gives a hint to the boxes that start with a line that labels them, unless they are much of the page, and marks lines outside of the article
+/// that ask for consent.
+fn mark_labelled(page: &mut Measured<'_>, labels: &[Option<Label>]) {
     for (index, &label) in labels.iter().enumerate() {
-        let hint = match label {
-            Some(Label::Section) => Hint::Aside,
-            Some(Label::Comments) => Hint::Comments,
-            _ => continue,
-        };
+        let block = page.block_of(index);
+        if label == Some(Label::Consent) {
+            let is_article = |block: usize| {
+                page.blocks[block].marks.has_any([Mark::Body, Mark::Article, Mark::Main])
+            };
+            let is_text = page.around(block).any(is_article);
+            page.blocks[block].marks.set(Mark::Consent, !is_text);
+        }
+        if label != Some(Label::Section) {
+            continue;
+        }
         let is_more = |&block: &usize| page.sums[block].bytes > page.segments[index].bytes;
-        let block = page.writer.segments[index].block;
         let Some(labelled) = page.around(block).find(is_more) else { continue };
         let is_much = is_much(page.sums[labelled].prose, page.sums[0].prose);
         if page.blocks[labelled].first == index && !is_much {
             let own = &mut page.blocks[labelled].hint;
-            *own = hint.max(*own);
+            *own = Hint::Aside.max(*own);
         }
     }
-}
-
-/// What a declared text adds to the weight of each segment, shared out over what was found of it. Nothing if there is another text beside
-/// it, or if the page is a list.
-fn worth(page: &Measured<'_>, declared: &Declared) -> Vec<usize> {
-    let own = page.own_hints();
-    let Some(found) = declared.find_text(page.writer) else { return Vec::new() };
-    let is_contents = |block: usize| {
-        page.blocks[block].kind == Kind::List
-            && is_half(page.sums[block].linked, page.sums[0].bytes)
-    };
-    if page.has_text(&own, |prose| prose >= TEXT, None) || (0..page.blocks.len()).any(is_contents) {
-        return Vec::new();
-    }
-    let share = |(index, &pieces): (usize, &usize)| {
-        let block = page.writer.segments[index].block;
-        let counts = page.blocks[block].kind != Kind::Heading
-            && (found.is_excerpt || own[block] == Hint::None);
-        if counts { pieces } else { 0 }
-    };
-    let shares: Vec<usize> = found.pieces.iter().enumerate().map(share).collect();
-    let all: usize = shares.iter().sum();
-    shares.into_iter().map(|share| ARTICLE * share / all.max(1)).collect()
 }
 
 impl Measured<'_> {
-    /// Adds what a declared text is worth to the prose of segments and blocks.
-    fn weigh(&mut self, worth: &[usize]) {
-        if worth.is_empty() {
+    /// Adds what a declared text is worth to the prose of the lines that have it, unless there is another text beside it, or the page is a list.
+    fn weigh(&mut self, declared: &Declared) {
+        let Some(found) = declared.find_text(self.writer) else { return };
+        let own = self.own_hints();
+        let is_contents = |block: usize| {
+            self.blocks[block].kind == Kind::List
+                && is_half(self.sums[block].linked, self.sums[0].bytes)
+        };
+        if self.has_text(&own, |prose| prose >= TEXT, None)
+            || (0..self.blocks.len()).any(is_contents)
+        {
             return;
         }
-        for (sum, worth) in self.segments.iter_mut().zip(worth) {
-            sum.prose += worth;
+        let share = |(index, &pieces): (usize, &usize)| {
+            let is_text = found.is_excerpt || own[self.block_of(index)] == Hint::None;
+            if is_text && self.kind(index) != Kind::Heading { pieces } else { 0 }
+        };
+        let shares: Vec<usize> = found.pieces.iter().enumerate().map(share).collect();
+        let all = shares.iter().sum::<usize>().max(1);
+        for (sum, share) in self.segments.iter_mut().zip(shares) {
+            sum.prose += ARTICLE * share / all;
         }
         self.sums = self.add_up(|segment| self.segments[segment]);
     }
@@ -111,18 +107,20 @@ impl Measured<'_> {
         })
     }
 
-    /// The only block that is this and has no hint.
-    pub(super) fn only_one(&self, hints: impl Fn(usize) -> Hint, mark: Mark) -> Option<usize> {
-        let is_one = |&block: &usize| self.has(block, mark) && hints(block) == Hint::None;
-        let mut all = (1..self.blocks.len()).filter(is_one);
-        all.next().filter(|_| all.next().is_none())
+    /// The only article and the only main content of the page, of those without a hint.
+    pub(super) fn mains(&self, hints: impl Fn(usize) -> Hint) -> impl Iterator<Item = usize> {
+        [Mark::Article, Mark::Main].into_iter().filter_map(move |mark| {
+            let is_one = |&block: &usize| self.has(block, mark) && hints(block) == Hint::None;
+            let mut all = (1..self.blocks.len()).filter(is_one);
+            all.next().filter(|_| all.next().is_none())
+        })
     }
 
-    /// What each block has that stands in no block with a stronger hint.
-    pub(super) fn shown(&self, hints: &[Hint], strongest: Hint) -> Vec<Sum> {
-        self.add_up(|segment| {
-            let hint = hints[self.writer.segments[segment].block];
-            if hint <= strongest { self.segments[segment] } else { Sum::default() }
+    /// What each block has that stands in no block with a hint.
+    pub(super) fn shown(&self, hints: &[Hint]) -> Vec<Sum> {
+        self.add_up(|segment| match hints[self.block_of(segment)] {
+            Hint::None => self.segments[segment],
+            _ => Sum::default(),
         })
     }
 }
@@ -130,7 +128,7 @@ impl Measured<'_> {
 /// The block that is named the body of the page's article. A page with several articles has none.
 pub(super) fn named_body(page: &Measured<'_>, hints: &[Hint]) -> Option<usize> {
     let is_body = |&block: &usize| {
-        page.has(block, Mark::Body) && hints[block] <= Hint::Teaser && page.sums[block].bytes > 0
+        page.has(block, Mark::Body) && hints[block] == Hint::None && page.sums[block].bytes > 0
     };
     let bodies: Vec<usize> = (1..page.blocks.len()).filter(is_body).collect();
     let &largest = bodies.iter().rev().max_by_key(|&&body| page.sums[body].bytes)?;
@@ -140,7 +138,7 @@ pub(super) fn named_body(page: &Measured<'_>, hints: &[Hint]) -> Option<usize> {
         return None;
     }
     // The innermost one with most of it. Where hints leave little of it, they are not believed.
-    let mut shown = page.shown(hints, Hint::Teaser);
+    let mut shown = page.shown(hints);
     if !is_half(shown[largest].prose, page.sums[largest].prose) {
         shown.clone_from(&page.sums);
     }
@@ -171,8 +169,7 @@ fn credible_hints(page: &Measured<'_>, declared: &Declared, kind: PageKind) -> V
     let holders: HashSet<usize> = holders_of_body(page).into_iter().collect();
     let own = |block: usize| blocks[block].hint;
     // What stands apart from the only `article` or `main` is beside the text, however long it is.
-    let main = page.only_one(own, Mark::Article).or_else(|| page.only_one(own, Mark::Main));
-    let main = main.filter(|&main| page.sums[main].other() >= SENTENCE);
+    let main = page.mains(own).next().filter(|&main| page.sums[main].other() >= SENTENCE);
     let (mut comments, mut boilerplate) = (0, 0);
     let alike = named_alike(page);
     let is_text = matches!(kind, PageKind::Article | PageKind::List);
@@ -219,16 +216,12 @@ fn credible_hints(page: &Measured<'_>, declared: &Declared, kind: PageKind) -> V
     hints
 }
 
-/// What the elements of one name in one parent have together, if the name says that they stand beside the text. What is repeated counts once.
+/// What the elements of one name in one parent have together, if the name says that they stand beside the text.
 fn named_alike(page: &Measured<'_>) -> HashMap<(usize, u32), Sum> {
-    let hasher = FixedState::default();
-    let texts = page.add_up(|segment| Wrapping(hasher.hash_one(page.text(segment))));
     let mut alike: HashMap<(usize, u32), Sum> = HashMap::default();
-    let mut known: HashSet<(usize, u32, Wrapping<u64>)> = HashSet::default();
-    for ((block, sum), text) in page.blocks.iter().zip(&page.sums).zip(texts).skip(1) {
-        let name = (block.parent, block.shape);
-        if block.hint != Hint::None && block.shape != 0 && known.insert((name.0, name.1, text)) {
-            *alike.entry(name).or_default() += *sum;
+    for (block, sum) in page.blocks.iter().zip(&page.sums).skip(1) {
+        if block.hint != Hint::None && block.shape != 0 {
+            *alike.entry((block.parent, block.shape)).or_default() += *sum;
         }
     }
     alike
@@ -249,8 +242,7 @@ fn is_of_parts(page: &Measured<'_>, hints: &[Hint], declared: &Declared, kind: P
 /// Ignores names by which most of the prose of the page, of its named body or of its main content stands beside the text: page builders name
 /// every part a widget. A short article between teasers is not such a page, because teasers are links.
 fn ignore_builders(page: &Measured<'_>, has_parts: bool, hints: &mut [Hint]) {
-    let only = |mark: Mark| page.only_one(|block| hints[block], mark);
-    let main = only(Mark::Article).or_else(|| only(Mark::Main));
+    let main = page.mains(|block| hints[block]).next();
     for root in [Some(0), named_body(page, hints), main].into_iter().flatten() {
         let sum = page.sums[root];
         let mut beside = page.outermost(root, |block| hints[block] != Hint::None);
@@ -278,27 +270,15 @@ fn ignore_builders(page: &Measured<'_>, has_parts: bool, hints: &mut [Hint]) {
 
 /// Marks what stands in for a script and repeats what the page shows elsewhere, as in pages that were saved after their scripts had run.
 fn mark_copies(page: &Measured<'_>, hints: &mut [Hint]) {
-    let fallbacks = page.outermost(0, |block| page.blocks[block].kind == Kind::Fallback);
-    if fallbacks.is_empty() {
+    let is_fallback = |block: usize| page.blocks[block].kind == Kind::Fallback;
+    if !(0..page.blocks.len()).any(is_fallback) {
         return;
     }
-    let mut is_fallback = vec![false; page.blocks.len()];
-    for &fallback in &fallbacks {
-        is_fallback[page.inside(fallback)].fill(true);
-    }
-    let segments = page.writer.segments.iter().enumerate();
-    let shown: HashSet<&str> = segments
-        .filter(|(_, segment)| !is_fallback[segment.block])
-        .map(|(index, _)| page.text(index))
-        .collect();
-    let repeated = page.add_up(|segment| {
-        let text = page.text(segment);
-        if shown.contains(text) { text.len() } else { 0 }
-    });
-    for fallback in fallbacks {
-        if is_half(repeated[fallback], page.sums[fallback].bytes) {
-            hints[page.inside(fallback)].fill(Hint::Boilerplate);
-        }
+    let (fallbacks, others): (Vec<usize>, Vec<usize>) = (0..page.segments.len())
+        .partition(|&index| page.around(page.block_of(index)).any(is_fallback));
+    let shown: HashSet<&str> = others.into_iter().map(|index| page.text(index)).collect();
+    for copy in fallbacks.into_iter().filter(|&index| shown.contains(page.text(index))) {
+        hints[page.block_of(copy)] = Hint::Boilerplate;
     }
 }
 
@@ -314,12 +294,9 @@ fn mark_teasers(page: &Measured<'_>, prose: usize, hints: &mut [Hint]) {
             && !is_half(sum.prose, prose)
     });
     let of_teasers: usize = teasers.iter().map(|&teaser| page.sums[teaser].prose).sum();
-    let hint = match prose.saturating_sub(of_teasers) {
-        rest if rest >= ARTICLE || !is_much(of_teasers, prose) => Hint::Aside,
-        rest if rest > of_teasers => Hint::Teaser,
-        _ => return,
-    };
-    for teaser in teasers {
-        hints[page.inside(teaser)].fill(hint);
+    if prose.saturating_sub(of_teasers) >= ARTICLE || !is_much(of_teasers, prose) {
+        for teaser in teasers {
+            hints[page.inside(teaser)].fill(Hint::Aside);
+        }
     }
 }

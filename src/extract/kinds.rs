@@ -7,7 +7,7 @@ use super::{
     blocks::Measured,
     declared::{Declaration, Declared},
     names::{Hint, Mark},
-    numbers::{SEVERAL, TEXT, is_half, is_much},
+    numbers::{SEVERAL, is_half, is_much},
 };
 
 /// The kind of a page.
@@ -70,14 +70,7 @@ fn is_discussion(page: &Measured<'_>) -> bool {
     let comments: usize = prose(&|block| own[block] == Hint::Comments).sum();
     let of_forum: usize = prose(&|block| is_named(block, Mark::Thread)).sum();
     let all = page.sums[0].prose;
-    is_much(most, all.max(TEXT))
+    is_much(most, all.max(1))
         || (most > 0 && is_half(comments, all))
         || (of_forum > 0 && is_half(of_forum, all))
-}
-
-/// Whether most of the page is in an element that is named a thread, however little that is.
-pub(super) fn is_thread(page: &Measured<'_>) -> bool {
-    let all = page.sums[0].prose.max(1);
-    let is_named = |block: usize| page.has(block, Mark::Discussion);
-    (1..page.blocks.len()).any(|block| is_named(block) && is_half(page.sums[block].prose, all))
 }

@@ -5,7 +5,7 @@ use std::{ops::RangeInclusive, sync::LazyLock};
 
 use foldhash::{HashMap, HashSet};
 
-use super::{blocks::Measured, names::Mark, numbers::LINE};
+use super::{names::with_headings, numbers::LINE};
 
 /// How many digits a date has.
 const DIGITS_OF_DATE: RangeInclusive<usize> = 5..=14;
@@ -17,14 +17,17 @@ static LABELS: LazyLock<Labels> = LazyLock::new(|| Labels::parse(include_str!("l
 pub(super) enum Label {
     /// What follows is beside the text.
     Section,
-    /// What follows was written by readers.
-    Comments,
     /// Nothing: the line is a button or a counter.
     Line,
+    /// Nothing: the line asks for consent to cookies.
+    Consent,
 }
 
 /// The label that a line is.
 pub(super) fn label_of(line: &str) -> Option<Label> {
+    if asks_for_consent(line) {
+        return Some(Label::Consent);
+    }
     if line.len() > LINE {
         return None;
     }
@@ -69,42 +72,17 @@ struct Labels {
 
 impl Labels {
     fn parse(file: &'static str) -> Self {
-        let (mut labels, mut heading) = (Self::default(), "");
-        for line in file.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
-            if line.starts_with('[') {
-                heading = line;
-                continue;
-            }
+        let mut labels = Self::default();
+        for (heading, line) in with_headings(file) {
             labels.beginnings.insert(beginning(line));
-            let label = match heading {
-                "[section]" => Label::Section,
-                "[comments]" => Label::Comments,
-                "[line]" => Label::Line,
-                "[start]" => {
-                    labels.starts.push(line);
-                    continue;
-                }
-                _ => {
-                    labels.consent.push(line);
-                    continue;
-                }
-            };
-            labels.names.entry(line).or_insert(label);
+            match heading {
+                "section" => _ = labels.names.insert(line, Label::Section),
+                "line" => _ = labels.names.insert(line, Label::Line),
+                "start" => labels.starts.push(line),
+                _ => labels.consent.push(line),
+            }
         }
         labels
-    }
-}
-
-/// Marks lines outside of the article that ask for consent to cookies.
-pub(super) fn mark_consent(page: &mut Measured<'_>) {
-    let is_article =
-        |block: usize| page.blocks[block].marks.has_any([Mark::Body, Mark::Article, Mark::Main]);
-    let asks = |&block: &usize| block > 0 && !page.around(block).any(is_article);
-    let lines = (0..page.segments.len()).filter(|&line| asks_for_consent(page.text(line)));
-    let blocks: Vec<usize> =
-        lines.map(|line| page.writer.segments[line].block).filter(asks).collect();
-    for block in blocks {
-        page.blocks[block].marks.set(Mark::Consent, true);
     }
 }
 
@@ -128,7 +106,6 @@ mod tests {
         for (line, label) in [
             ("Related Articles", Label::Section),
             ("【相关阅读】", Label::Section),
-            ("发表回复 (3)", Label::Comments),
             ("Tags:", Label::Section),
             ("12 Comments", Label::Line),
             ("5 min read", Label::Line),

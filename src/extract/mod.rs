@@ -158,11 +158,10 @@ impl Extractor {
         let (html, truncated) = guard::parse(&markup, rules.is_some());
         let selection = rules.map(|rules| Selection::of(&html, rules)).unwrap_or_default();
         let reading = walk::read(&html, agent, &selection);
-        let truncated = truncated.or(reading.is_cut.then_some(Truncation::Text));
         let base = Base::new(page.url.as_ref(), reading.base, charset);
-        let mut robots = reading.robots;
+        let mut found = reading.found;
         for header in &page.x_robots_tag {
-            robots.add_header(header, agent);
+            found.robots.add_header(header, agent);
         }
         let resolved = |href: &str| base.resolve(href).filter(|url| !is_nowhere(url));
         let headers = page.link.iter().flat_map(|header| canonical_targets(header));
@@ -171,28 +170,21 @@ impl Extractor {
         let refresh = refresh.map(|href| RawLink { href, nofollow: false, block: 0 });
         let raw = refresh.into_iter().chain(reading.links.iter().copied());
         let mut links = links::resolve_all(&base, raw, |link| reading.places[link.block]);
-        let mut outline = reading.outline;
         for (link, place) in &links {
             // Anchors lead to the page itself.
             if *place != LinkPlace::Beside && page.url.as_ref() != Some(&link.url) {
-                outline.link(link.url.as_str(), *place == LinkPlace::Body);
+                found.outline.link(link.url.as_str(), *place == LinkPlace::Body);
             }
         }
         links.retain(|(link, _)| !is_nowhere(&link.url));
         Extracted {
-            needs_scripts: hidden::needs_scripts(&html, &reading.text),
-            lang: language(&reading.text).or_else(tagged),
+            needs_scripts: hidden::needs_scripts(&html, &found.text),
+            lang: language(&found.text).or_else(tagged),
             links: links.into_iter().map(|(link, _)| link).collect(),
             canonical: reading.canonical.into_iter().chain(headers).find_map(resolved),
-            title: reading.title,
-            heading: reading.heading,
-            description: reading.description,
-            text: reading.text,
-            outline,
-            robots,
-            is_from_data: reading.is_from_data,
             charset: charset.name(),
-            truncated,
+            truncated: truncated.or(found.truncated),
+            ..found
         }
     }
 }

@@ -25,7 +25,7 @@ macro_rules! marks {
 }
 
 marks! {
-    Whole Outside Head First Place State Subject Text Build Note Aside Comments Question
+    Whole Outside Head Place State Subject Text Build Note Aside Comments Question
     Discussion Thread Card User OfUser Goods Sku Price Reviews List
     /// The element is boilerplate, or is outside of content.
     Boilerplate
@@ -58,75 +58,75 @@ impl Marks {
     pub(super) fn set(&mut self, mark: Mark, has: bool) {
         self.0 = self.0 & !(1 << mark as u32) | u32::from(has) << mark as u32;
     }
-
-    /// What one name says.
-    fn of_name(name: &str) -> Self {
-        if name.len() > MAX_NAME {
-            Self::default()
-        } else {
-            judge(name, &name.to_ascii_lowercase())
-        }
-    }
 }
 
 static WORDS: LazyLock<HashMap<&str, Marks>> = LazyLock::new(|| {
-    let (mut words, mut marks) = (HashMap::<&str, Marks>::default(), Marks::default());
-    for line in include_str!("names.txt").lines().filter(|line| !line.starts_with('#')) {
-        if let Some(heading) = line.strip_prefix('[') {
-            let is_meant = |(name, _): &&(&str, Mark)| heading.strip_suffix(']') == Some(name);
-            marks = Marks::default();
-            Mark::HEADINGS.iter().filter(is_meant).for_each(|&(_, mark)| marks.set(mark, true));
-        } else {
-            for word in line.split_whitespace() {
-                words.entry(word).or_default().0 |= marks.0;
-            }
+    let mut words = HashMap::<&str, Marks>::default();
+    for (heading, line) in with_headings(include_str!("names.txt")) {
+        let meant = Mark::HEADINGS.iter().find(|(name, _)| *name == heading);
+        let mark = meant.expect("each heading is the name of a mark").1;
+        for word in line.split(' ') {
+            words.entry(word).or_default().set(mark, true);
         }
     }
     words
 });
 
+/// The lines of a table of words, each with the heading that it stands under.
+pub(super) fn with_headings(
+    table: &'static str,
+) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let sections = table.split("\n[").filter_map(|section| section.split_once("]\n"));
+    sections.flat_map(|(heading, lines)| {
+        let is_entry = |line: &&str| !line.is_empty() && !line.starts_with('#');
+        lines.lines().filter(is_entry).map(move |line| (heading, line))
+    })
+}
+
 fn marks_of(word: &str) -> Marks {
     WORDS.get(word).copied().unwrap_or_default()
 }
 
-/// What a name says, given its lower case.
-fn judge(name: &str, lower: &str) -> Marks {
-    // From the last to the first.
-    let words: Vec<(usize, Marks)> = words_of(name)
-        .map(|(start, end)| (end, of_body(&lower[start..end], marks_of(&lower[start..end]))))
-        .collect();
-    let any = |mark| words.iter().any(|(_, word)| word.has(mark));
-    let mut marks = Marks::default();
-    let places = words.iter().take_while(|(_, word)| word.has(Mark::Place)).count();
-    // In a compound the last word says what the thing is, as in English.
-    if let [(end, head), others @ ..] = &words[places..] {
-        let whole = if others.is_empty() { *head } else { marks_of(&lower[..*end]) };
-        let is_head = head.has_any([Mark::Head, Mark::First]);
-        let is_state = others.iter().any(|(_, word)| word.has(Mark::State));
-        let is_compound = words.last().is_some_and(|(_, first)| first.has(Mark::First));
-        let is_whole = whole.has_any([Mark::Whole, Mark::Head, Mark::First]);
-        marks.set(Mark::Boilerplate, is_whole || (is_head && !is_state) || is_compound);
-        marks.set(Mark::OutsideBoilerplate, whole.has(Mark::Outside));
+impl Marks {
+    /// What one name says.
+    fn of_name(name: &str) -> Self {
+        let lower = &*name.to_ascii_lowercase();
+        // From the last to the first.
+        let words: Vec<(usize, Marks)> = words_of(name)
+            .map(|(start, end)| (end, of_body(&lower[start..end], marks_of(&lower[start..end]))))
+            .collect();
+        let any = |mark| words.iter().any(|(_, word)| word.has(mark));
+        let mut marks = Marks::default();
+        let places = words.iter().take_while(|(_, word)| word.has(Mark::Place)).count();
+        // In a compound the last word says what the thing is, as in English.
+        if let [(end, head), others @ ..] = &words[places..] {
+            let whole = if others.is_empty() { *head } else { marks_of(&lower[..*end]) };
+            let is_head = head.has(Mark::Head);
+            let is_state = others.iter().any(|(_, word)| word.has(Mark::State));
+            let is_whole = whole.has_any([Mark::Whole, Mark::Head]);
+            marks.set(Mark::Boilerplate, is_whole || (is_head && !is_state));
+            marks.set(Mark::OutsideBoilerplate, whole.has(Mark::Outside));
+        }
+        let is_state = any(Mark::State) || any(Mark::Question);
+        for mark in [Mark::Note, Mark::Aside, Mark::Comments] {
+            marks.set(mark, any(mark) && !is_state);
+        }
+        let is_body =
+            words.iter().all(|(_, word)| word.has_any([Mark::Subject, Mark::Text, Mark::Build]));
+        marks.set(Mark::Body, is_body && any(Mark::Subject) && any(Mark::Text));
+        // A class may say how a page was filed.
+        if words.len() > 1 && (lower.starts_with("category-") || lower.starts_with("tag-")) {
+            return marks;
+        }
+        for mark in [Mark::Discussion, Mark::Goods, Mark::Sku, Mark::Price, Mark::Reviews] {
+            marks.set(mark, any(mark));
+        }
+        marks.set(Mark::List, any(Mark::List) && !lower.bytes().any(|byte| byte.is_ascii_digit()));
+        marks.set(Mark::Thread, any(Mark::Thread) || marks_of(lower).has(Mark::Thread));
+        let is_card = words.iter().all(|(_, word)| word.has_any([Mark::User, Mark::OfUser]));
+        marks.set(Mark::Card, any(Mark::Card) || (is_card && any(Mark::User)));
+        marks
     }
-    let is_state = any(Mark::State) || any(Mark::Question);
-    for mark in [Mark::Note, Mark::Aside, Mark::Comments] {
-        marks.set(mark, any(mark) && !is_state);
-    }
-    let is_body =
-        words.iter().all(|(_, word)| word.has_any([Mark::Subject, Mark::Text, Mark::Build]));
-    marks.set(Mark::Body, is_body && any(Mark::Subject) && any(Mark::Text));
-    // A class may say how a page was filed.
-    if words.len() > 1 && (lower.starts_with("category-") || lower.starts_with("tag-")) {
-        return marks;
-    }
-    for mark in [Mark::Discussion, Mark::Goods, Mark::Sku, Mark::Price, Mark::Reviews] {
-        marks.set(mark, any(mark));
-    }
-    marks.set(Mark::List, any(Mark::List) && !lower.bytes().any(|byte| byte.is_ascii_digit()));
-    marks.set(Mark::Thread, any(Mark::Thread) || marks_of(lower).has(Mark::Thread));
-    let is_card = words.iter().all(|(_, word)| word.has_any([Mark::User, Mark::OfUser]));
-    marks.set(Mark::Card, any(Mark::Card) || (is_card && any(Mark::User)));
-    marks
 }
 
 /// The marks of a word, which may be made of two, as `articlebody` is.
@@ -153,7 +153,8 @@ impl<'a> KnownNames<'a> {
     pub(super) fn judge(&mut self, element: &'a Element, in_content: bool) -> Marks {
         let mut marks = Marks::default();
         for (name, value) in &element.attrs {
-            let words = value.split_ascii_whitespace();
+            // Longer ones are generated and mean nothing.
+            let words = value.split_ascii_whitespace().filter(|name| name.len() <= MAX_NAME);
             match name.local {
                 names!("class" "id") => words.for_each(|name| {
                     marks.0 |= self.0.entry(name).or_insert_with(|| Marks::of_name(name)).0;
@@ -175,7 +176,7 @@ impl Marks {
         let role = attribute(element, &local_name!("role")).map_or("", str::trim);
         let is_outermost = matches!(element.name.local, names!("html" "body" "main"));
         let classes = attribute(element, &local_name!("class"));
-        if !is_outermost || classes.is_none_or(|classes| classes.contains("single")) {
+        if !is_outermost || classes.is_none() {
             self.set(Mark::List, false);
         }
         let are_goods = is_outermost && self.has(Mark::Goods) && !self.has(Mark::List);
@@ -230,8 +231,6 @@ impl Marks {
 pub(super) enum Hint {
     #[default]
     None,
-    /// Teasers of other pages: headings that are links, with little text.
-    Teaser,
     /// Beside the text: related pages, teasers, widgets.
     Aside,
     /// Comments by readers.
@@ -260,7 +259,7 @@ fn is_boilerplate_role(role: &str, in_content: bool) -> bool {
     }
 }
 
-/// The longest name that is read; longer ones are generated and mean nothing.
+/// The longest name that is read.
 const MAX_NAME: usize = 40;
 
 /// The value of an attribute.

@@ -8,7 +8,7 @@
 //!    articles". A name never decides alone: elements of one name that have a third of the page's prose are text, and so is what would take
 //!    most of a page's prose with it. Comments on a stub, which has hardly any other prose, or on a page that is a discussion (`kinds.rs`), are
 //!    text. A line that asks for consent to cookies is boilerplate whatever else there is. Blocks whose headings are all links are teasers of
-//!    other pages. They count little, and are dropped if they are few. Not so if the page is a list of them, or has no text of its own but
+//!    other pages. They are dropped if they are few. Not so if the page is a list of them, or has no text of its own but
 //!    parts, as a landing page. All this is in `hints.rs`.
 //! 2. Prose that the page declares to be its article's, in structured data or as its description, counts as much more prose, so that a
 //!    short article is more than what stands around it.
@@ -35,7 +35,7 @@ use super::{
     blocks::{Block, Kind, Measured, Sum},
     declared::Declared,
     hints::{self, named_body},
-    kinds::{PageKind, is_thread},
+    kinds::PageKind,
     labels::{Label, label_of},
     names::{Hint, Mark},
     numbers::{
@@ -51,22 +51,42 @@ pub(super) fn choose(blocks: Vec<Block>, writer: &Writer, declared: &Declared) -
         (0..writer.segments.len()).map(|index| label_of(writer.text_of(index))).collect();
     let mut page = Measured::new(blocks, writer);
     let (kind, hints, weighed) = hints::judge(&mut page, declared, &labels);
-    let mut page = Judged { page, hints, kind, plain: Vec::new(), weights: Vec::new() };
-    let named = page.named();
+    let named = body_of(&page, &hints, kind);
     // In a named body, what is declared may be the first lines only.
-    if named.is_none() {
-        page.page = weighed;
-    }
-    page.plain = page.page.shown(&page.hints, Hint::None);
-    page.weights = page.page.add_up(|segment| {
-        let prose = page.page.segments[segment].prose;
-        match page.hints[writer.segments[segment].block] {
+    let page = if named.is_none() { weighed } else { page };
+    let plain = page.shown(&hints);
+    let weights = page.add_up(|segment| {
+        let prose = page.segments[segment].prose;
+        match hints[page.block_of(segment)] {
             Hint::None => prose,
             Hint::Boilerplate => 0,
             _ => prose / FEW,
         }
     });
-    page.choose(named, &labels, declared)
+    Judged { page, hints, kind, plain, weights }.choose(named, &labels, declared)
+}
+
+/// The block that is named the body of the article, unless it is a note on it, or the page is a list, or a discussion that has its posts
+/// elsewhere.
+fn body_of(page: &Measured<'_>, hints: &[Hint], kind: PageKind) -> Option<usize> {
+    let body = named_body(page, hints).filter(|_| kind != PageKind::List)?;
+    let prose = page.sums[body].prose;
+    let is_note = prose < NOTE && page.has_text(hints, |prose| prose >= ARTICLE, Some(body));
+    let is_of_readers = |block: usize| {
+        let is_so = page.blocks[block].hint == Hint::Comments || page.has(block, Mark::Discussion);
+        is_so && hints[block] == Hint::None && !page.inside(block).contains(&body)
+    };
+    let comments = || -> usize {
+        let around = page.outermost(0, |block| block == body || is_of_readers(block));
+        around.into_iter().filter(|&at| at != body).map(|at| page.sums[at].prose).sum()
+    };
+    let is_post = |&block: &usize| page.has(block, Mark::Post) && page.sums[block].bytes > 0;
+    let has_posts_apart = || {
+        let mut posts = (1..page.blocks.len()).filter(is_post).peekable();
+        posts.peek().is_some() && posts.all(|post| page.are_apart(post, body))
+    };
+    let is_elsewhere = kind == PageKind::Discussion && (comments() > prose || has_posts_apart());
+    (!is_note && !is_elsewhere).then_some(body)
 }
 
 /// A page with what its blocks are.
@@ -104,47 +124,23 @@ impl Judged<'_> {
         let mut keeps = if !self.is_listing(root) {
             self.segments(&self.content(root))
         } else if root > 0 {
-            self.segments(&self.kept(root, |block| self.hints[block] <= Hint::Teaser))
+            self.segments(&self.kept(root, |block| self.is_plain(block)))
         } else {
             return shown;
         };
         self.drop_labels(labels, &mut keeps);
-        if self.kind == PageKind::Discussion
-            || (self.kind == PageKind::Article && is_thread(&self.page))
-        {
+        if self.kind == PageKind::Discussion {
             self.drop_fields(&mut keeps);
-            self.add_title(declared, &mut keeps);
+            self.add_title(&mut keeps);
         }
         let (bytes, all) = (self.bytes(&keeps), self.bytes(&shown));
         let is_lost = bytes < LINE && is_nearly_all(all.saturating_sub(bytes), all);
         if bytes == 0 || (is_lost && named.is_none()) { shown } else { keeps }
     }
 
-    /// The block that is named the body of the article, unless it is a note on it, or the page is a list, or a discussion that has its posts
-    /// elsewhere.
-    fn named(&self) -> Option<usize> {
-        let page = &self.page;
-        let body = named_body(page, &self.hints).filter(|_| self.kind != PageKind::List)?;
-        let prose = page.sums[body].prose;
-        let is_note =
-            prose < NOTE && page.has_text(&self.hints, |prose| prose >= ARTICLE, Some(body));
-        let is_of_readers = |block: usize| {
-            let is_so =
-                page.blocks[block].hint == Hint::Comments || page.has(block, Mark::Discussion);
-            is_so && self.hints[block] == Hint::None && !page.inside(block).contains(&body)
-        };
-        let comments = || -> usize {
-            let around = page.outermost(0, |block| block == body || is_of_readers(block));
-            around.into_iter().filter(|&at| at != body).map(|at| page.sums[at].prose).sum()
-        };
-        let is_post = |&block: &usize| page.has(block, Mark::Post) && page.sums[block].bytes > 0;
-        let has_posts_apart = || {
-            let mut posts = (1..page.blocks.len()).filter(is_post).peekable();
-            posts.peek().is_some() && posts.all(|post| page.are_apart(post, body))
-        };
-        let is_elsewhere =
-            self.kind == PageKind::Discussion && (comments() > prose || has_posts_apart());
-        (!is_note && !is_elsewhere).then_some(body)
+    /// Whether a block is no more than text, as far as is known.
+    fn is_plain(&self, block: usize) -> bool {
+        self.hints[block] == Hint::None
     }
 
     /// The segments in blocks that are kept.
@@ -167,20 +163,16 @@ impl Judged<'_> {
         self.kind == PageKind::List || (self.kind == PageKind::Article && is_weak)
     }
 
-    /// The block that the page says is its main content, or its only article, if it has most of the prose.
+    /// The page's only article, or what it says is its main content, if that has most of the prose.
     fn main(&self) -> Option<usize> {
-        let only = |mark: Mark| {
-            let block = self.page.only_one(|block| self.hints[block], mark)?;
-            is_half(self.weights[block], self.weights[0]).then_some(block)
-        };
-        only(Mark::Article).or_else(|| only(Mark::Main))
+        let mut mains = self.page.mains(|block| self.hints[block]);
+        mains.find(|&block| is_half(self.weights[block], self.weights[0]))
     }
 
     /// The innermost block with all that the software of a forum names so, and with nothing named so around it.
     fn thread(&self) -> usize {
         let page = &self.page;
-        let is_named =
-            |&block: &usize| page.has(block, Mark::Thread) && self.hints[block] == Hint::None;
+        let is_named = |&block: &usize| page.has(block, Mark::Thread) && self.is_plain(block);
         let named: Vec<usize> = (1..page.blocks.len()).filter(is_named).collect();
         let Some(&last) = named.last() else { return 0 };
         let is_innermost = |pair: &&[usize]| pair[1] >= page.blocks[pair[0]].end;
@@ -188,15 +180,12 @@ impl Judged<'_> {
         page.around(first).find(|&block| page.inside(block).contains(&last)).unwrap_or(0)
     }
 
-    /// Adds the segment that is the page's title: a heading.
-    fn add_title(&self, declared: &Declared, keeps: &mut [bool]) {
+    /// Adds the title of a discussion: the first heading of the page.
+    fn add_title(&self, keeps: &mut [bool]) {
         let is_title = |&index: &usize| {
-            self.page.kind(index) == Kind::Heading
-                && self.hints[self.page.writer.segments[index].block] == Hint::None
-                && declared.is_title(self.page.text(index))
+            self.page.kind(index) == Kind::Heading && self.is_plain(self.page.block_of(index))
         };
-        let titles = (0..keeps.len()).filter(is_title);
-        if let Some(title) = titles.rev().max_by_key(|&index| self.page.segments[index].bytes) {
+        if let Some(title) = (0..keeps.len()).find(is_title) {
             keeps[title] = true;
         }
     }
@@ -204,13 +193,10 @@ impl Judged<'_> {
     /// For each segment whether it is the title of a discussion or in one of its posts, if the page declares them.
     fn posts(&self, declared: &Declared) -> Option<Vec<bool>> {
         let page = &self.page;
-        let mut is_post = vec![false; page.blocks.len()];
-        for post in page.outermost(0, |block| page.has(block, Mark::Post)) {
-            is_post[page.inside(post)].fill(true);
-        }
+        let is_post = |block: usize| page.around(block).any(|around| page.has(around, Mark::Post));
         let found = declared.find_posts(page.writer);
         let own = page.add_up(|index| {
-            let is_declared = is_post[page.writer.segments[index].block]
+            let is_declared = is_post(page.block_of(index))
                 || found.as_ref().is_some_and(|found| found.pieces[index] > 0);
             if is_declared { page.segments[index] } else { Sum::default() }
         });
@@ -226,7 +212,7 @@ impl Judged<'_> {
             self.keep(post, &mut keeps, |block| self.hints[block] != Hint::Boilerplate);
         }
         let mut keeps = self.segments(&keeps);
-        self.add_title(declared, &mut keeps);
+        self.add_title(&mut keeps);
         Some(keeps)
     }
 
@@ -236,12 +222,9 @@ impl Judged<'_> {
         if self.kind == PageKind::Product {
             return self.goods(&path);
         }
-        let core = self.page.inside(self.grow(&mut path));
+        self.grow(&mut path);
         let content = path[path.len() - 1];
-        let mut keeps = self.kept(content, |block| {
-            let hint = self.hints[block];
-            hint == Hint::None || (hint == Hint::Teaser && core.contains(&block))
-        });
+        let mut keeps = self.kept(content, |block| self.is_plain(block));
         self.drop_link_tables(content, &mut keeps);
         for (distance, around) in path.windows(2).rev().enumerate() {
             for block in self.children(around[0]).filter(|&block| block != around[1]) {
@@ -250,8 +233,8 @@ impl Judged<'_> {
                     && self.weights[block] >= SHORT
                     && sum.is_free()
                     && is_half(sum.prose, sum.bytes);
-                if (is_text || are_facts(&sum)) && self.hints[block] == Hint::None {
-                    self.keep(block, &mut keeps, |block| self.hints[block] == Hint::None);
+                if (is_text || are_facts(&sum)) && self.is_plain(block) {
+                    self.keep(block, &mut keeps, |block| self.is_plain(block));
                 }
             }
         }
@@ -261,11 +244,12 @@ impl Judged<'_> {
     /// Drops tables of links above and below all sentences: in a page that is laid out by tables they lead elsewhere, whatever they are named.
     fn drop_link_tables(&self, content: usize, keeps: &mut [bool]) {
         let page = &self.page;
-        let block_of = |index: usize| page.writer.segments[index].block;
         let is_sentence =
-            |&index: &usize| keeps[block_of(index)] && page.segments[index].prose >= SENTENCE;
-        let sentences: Vec<usize> =
-            (0..page.segments.len()).filter(is_sentence).map(block_of).collect();
+            |&index: &usize| keeps[page.block_of(index)] && page.segments[index].prose >= SENTENCE;
+        let sentences: Vec<usize> = (0..page.segments.len())
+            .filter(is_sentence)
+            .map(|index| page.block_of(index))
+            .collect();
         let (Some(&first), Some(&last)) = (sentences.first(), sentences.last()) else { return };
         let lines = page.add_up(|_| 1_usize);
         let cells = page.add_up(|index| usize::from(page.kind(index) == Kind::Cell));
@@ -303,22 +287,20 @@ impl Judged<'_> {
         let is_name = |&block: &usize| {
             let is_so =
                 self.page.blocks[block].kind == Kind::Heading || self.page.has(block, Mark::Goods);
-            is_so && self.hints[block] == Hint::None && !self.plain[block].is_linked()
+            is_so && self.is_plain(block) && !self.plain[block].is_linked()
         };
         let name = (1..core).find(is_name).unwrap_or(core);
         let holds_name = |&&block: &&usize| self.page.inside(block).contains(&name);
         let around = path.iter().rfind(holds_name).copied().unwrap_or(path[0]);
         self.kept(around, |block| {
             self.page.blocks[block].end > name
-                && self.hints[block] <= Hint::Teaser
+                && self.is_plain(block)
                 && !self.page.sums[block].is_linked()
         })
     }
 
-    /// Shortens the path while the surroundings of its last block are prose as well, almost without links. Returns the innermost block with
-    /// all of that prose.
-    fn grow(&self, path: &mut Vec<usize>) -> usize {
-        let mut core = path[path.len() - 1];
+    /// Shortens the path while the surroundings of its last block are prose as well, almost without links.
+    fn grow(&self, path: &mut Vec<usize>) {
         while let [.., around, content] = path[..] {
             let (inner, outer) = (self.plain[content], self.plain[around]);
             let (bytes, prose) = (outer.bytes - inner.bytes, outer.prose - inner.prose);
@@ -328,17 +310,14 @@ impl Judged<'_> {
             if bytes > 0 && !is_similar {
                 break;
             }
-            core = if bytes > 0 { around } else { core };
             path.pop();
         }
-        core
     }
 
     /// Whether a block is one of several posts of a thread.
     fn has_others(&self, post: usize) -> bool {
         let blocks = &self.page.blocks;
-        let is_post =
-            |block: usize| self.hints[block] == Hint::None && self.plain[block].other() >= POST;
+        let is_post = |block: usize| self.is_plain(block) && self.plain[block].other() >= POST;
         self.kind == PageKind::Discussion
             && blocks[post].shape != 0
             && is_post(post)
@@ -381,7 +360,7 @@ impl Judged<'_> {
             let sum = self.page.segments[index];
             sum.bytes < LINE && !is_half(sum.prose, sum.bytes)
         };
-        let shape = |index: usize| self.page.blocks[self.page.writer.segments[index].block].shape;
+        let shape = |index: usize| self.page.blocks[self.page.block_of(index)].shape;
         let mut lines: HashMap<String, usize> = HashMap::default();
         let mut fields: HashMap<u32, (usize, bool)> = HashMap::default();
         for index in (0..keeps.len()).filter(|&index| keeps[index]) {

@@ -5,9 +5,10 @@ use html5ever::local_name;
 use scraper::{ElementRef, Html, Node, node::Element};
 
 use super::{
-    blocks::{Blocks, Kind, shows_prose},
+    Extracted, Truncation,
+    blocks::{Block, Blocks, Kind},
     declared::{Declared, is_json},
-    directives::{Directives, is_agent},
+    directives::is_agent,
     hidden,
     links::{LinkPlace, RawLink, refresh_target},
     names::{Hint, KnownNames, Mark, attribute, is_content},
@@ -20,31 +21,22 @@ use crate::page::Outline;
 /// What a walk finds on a page: URLs and language as written, the body text chosen.
 #[derive(Debug, Default)]
 pub(super) struct Reading<'a> {
-    pub(super) title: Option<String>,
-    /// The first main heading.
-    pub(super) heading: Option<String>,
-    pub(super) description: Option<String>,
-    pub(super) text: String,
-    pub(super) outline: Outline,
+    /// All that needs no URL: title, heading, description, text, outline, and what meta elements ask of robots.
+    pub(super) found: Extracted,
     pub(super) links: Vec<RawLink<'a>>,
     /// Where the links of each block stand: beside the text by the tag, role or name of an element that contains them, in a block with a line
     /// of the body text, or elsewhere.
     pub(super) places: Vec<LinkPlace>,
     pub(super) base: Option<&'a str>,
     pub(super) canonical: Vec<&'a str>,
-    pub(super) robots: Directives,
     pub(super) lang: Option<&'a str>,
-    /// Whether the text is that of the page's data, because the page shows none.
-    pub(super) is_from_data: bool,
-    /// Whether lines at the end were left out.
-    pub(super) is_cut: bool,
 }
 
 /// Reads the page. `agent` is the product token to which meta elements may be addressed.
 ///
 /// It walks the tree without recursion, because the page determines its depth. Skipped elements are not entered.
 ///
-/// A page that shows no sentence, because most of its text waits for a script that shows it, is read with that text.
+/// A page that shows hardly any of its text, because a script will show it, is read with that text.
 pub(super) fn read<'a>(html: &'a Html, agent: Option<&str>, selection: &Selection) -> Reading<'a> {
     let mut revealed = Vec::new();
     loop {
@@ -88,7 +80,7 @@ fn walk<'a, 'o>(
 
 /// Elements within one another that are shown although they are hidden.
 const MOST_REVEALED: usize = 3;
-/// A page waits for its script if it shows no sentence, and an element that is hidden has so many times as much text, and this many bytes.
+/// A page waits for its script if an element that is hidden has so many times as much text as it shows, and this many bytes.
 const HIDDEN_RATIO: usize = 9;
 const LEAST_HIDDEN: usize = 200;
 
@@ -122,37 +114,39 @@ impl<'a> Walk<'a, '_> {
     fn waits_for_script(&self) -> Option<NodeId> {
         let (bytes, element) = self.most_hidden;
         let is_most = bytes >= LEAST_HIDDEN && bytes >= self.writer.all().len() * HIDDEN_RATIO;
-        element.filter(|_| is_most && !shows_prose(&self.writer))
+        element.filter(|_| is_most)
     }
 
     fn finish(mut self) -> Reading<'a> {
         let shown = self.writer.segments.len();
-        self.reading.is_from_data = self.add_data();
+        self.reading.found.is_from_data = self.add_data();
         let blocks = std::mem::take(&mut self.blocks).finish();
-        let parents: Vec<usize> = blocks.iter().map(|block| block.parent).collect();
+        let mut outline = self.outline(&blocks);
         let mut places: Vec<LinkPlace> = Vec::with_capacity(blocks.len());
         for block in &blocks {
             let inherited = *places.get(block.parent).unwrap_or(&LinkPlace::Content);
             places.push(if block.hint >= Hint::Aside { LinkPlace::Beside } else { inherited });
         }
-        let keeps = if self.reading.is_from_data {
+        let keeps = if self.reading.found.is_from_data {
             (0..self.writer.segments.len()).map(|segment| segment >= shown).collect()
         } else if self.selection.keep.is_empty() {
-            self.declared.entitle(self.reading.title.as_deref().unwrap_or_default());
             score::choose(blocks, &self.writer, &self.declared)
         } else {
             vec![true; self.writer.segments.len()]
         };
-        for (segment, &is_kept) in self.writer.segments.iter().zip(&keeps) {
+        for (index, (segment, &is_kept)) in self.writer.segments.iter().zip(&keeps).enumerate() {
+            let text = self.writer.text_of(index);
+            outline.line(number(segment.block), text, segment.linked, is_kept);
+            outline.set_links(segment.links);
             let place = &mut places[segment.block];
             if is_kept && *place == LinkPlace::Content {
                 *place = LinkPlace::Body;
             }
         }
         self.reading.places = places;
-        self.reading.text = self.writer.text(|segment| keeps[segment]);
-        self.reading.outline = self.outline(&parents, &keeps);
-        self.reading.is_cut = self.writer.is_full;
+        self.reading.found.text = self.writer.text(|segment| keeps[segment]);
+        self.reading.found.outline = outline;
+        self.reading.found.truncated = self.writer.is_full.then_some(Truncation::Text);
         self.reading
     }
 
@@ -171,19 +165,12 @@ impl<'a> Walk<'a, '_> {
         is_needed
     }
 
-    /// All that the page shows.
-    fn outline(&self, parents: &[usize], keeps: &[bool]) -> Outline {
-        let name = [self.reading.title.as_deref(), self.reading.heading.as_deref()];
+    /// The blocks of the page with its name.
+    fn outline(&self, blocks: &[Block]) -> Outline {
+        let name = [self.reading.found.title.as_deref(), self.reading.found.heading.as_deref()];
         let mut outline = Outline::new(&name.map(Option::unwrap_or_default).join("\n"));
-        let number = |block: usize| u32::try_from(block).unwrap_or(Outline::PAGE);
-        for &parent in parents.iter().skip(1) {
-            outline.block(number(parent));
-        }
-        for (index, segment) in self.writer.segments.iter().enumerate() {
-            let text = self.writer.text_of(index);
-            let (block, linked, is_body) = (number(segment.block), segment.linked, keeps[index]);
-            outline.line(block, text, linked, is_body);
-            outline.set_links(segment.links);
+        for block in blocks.iter().skip(1) {
+            outline.block(number(block.parent));
         }
         outline
     }
@@ -319,8 +306,8 @@ impl<'a> Walk<'a, '_> {
             local_name!("link") if has_rel(element, "canonical") && is_in_head(node) => {
                 self.reading.canonical.extend(attribute(element, &local_name!("href")));
             }
-            local_name!("title") => set_once(&mut self.reading.title, node.text()),
-            local_name!("h1") => set_once(&mut self.reading.heading, node.text()),
+            local_name!("title") => set_once(&mut self.reading.found.title, node.text()),
+            local_name!("h1") => set_once(&mut self.reading.found.heading, node.text()),
             local_name!("html") => {
                 let lang = attribute(element, &local_name!("lang"));
                 self.reading.lang = self.reading.lang.or(lang);
@@ -334,7 +321,7 @@ impl<'a> Walk<'a, '_> {
         if let Some(name) = attribute(element, &local_name!("name"))
             && (name.trim().eq_ignore_ascii_case("robots") || is_agent(name, self.agent))
         {
-            self.reading.robots.add(content);
+            self.reading.found.robots.add(content);
         }
         let names = [local_name!("name"), local_name!("property")];
         let is_description = |name: &str| {
@@ -342,12 +329,11 @@ impl<'a> Walk<'a, '_> {
         };
         if names.iter().filter_map(|name| attribute(element, name)).any(is_description) {
             self.declared.describe(content);
-            set_once(&mut self.reading.description, [content]);
+            set_once(&mut self.reading.found.description, [content]);
         }
-        match attribute(element, &local_name!("property")).map(str::trim) {
-            Some("og:title") => self.declared.headline(content),
-            Some("og:type") => self.declared.is_of_type(content.trim()),
-            _ => {}
+        if attribute(element, &local_name!("property")).is_some_and(|name| name.trim() == "og:type")
+        {
+            self.declared.is_of_type(content.trim());
         }
         let is_refresh = attribute(element, &local_name!("http-equiv"))
             .is_some_and(|pragma| pragma.trim().eq_ignore_ascii_case("refresh"));
@@ -372,6 +358,11 @@ impl<'a> Walk<'a, '_> {
         let block = self.writer.block;
         self.reading.links.extend(href.map(|href| RawLink { href, nofollow, block }));
     }
+}
+
+/// The number of a block in an outline.
+fn number(block: usize) -> u32 {
+    u32::try_from(block).unwrap_or(Outline::PAGE)
 }
 
 /// Sets a value that is not set yet to this text, unless it is empty.
