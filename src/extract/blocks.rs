@@ -14,7 +14,7 @@ use scraper::node::Element;
 use super::{
     names::{Hint, Mark, Marks, shape_of},
     numbers::{FEW, LINE, OF_CELL, SENTENCE, SEVERAL, is_half, is_nearly_all},
-    text::{Gap, Writer},
+    text::{Gap, Segment, Writer},
 };
 
 /// What an element is in the flow of the text, by its tag.
@@ -337,6 +337,14 @@ impl<'a> Measured<'a> {
         }
         own
     }
+}
+
+/// Whether a line is prose, whatever holds it.
+pub(super) fn shows_prose(writer: &Writer) -> bool {
+    let is_prose = |(index, segment): (usize, &Segment)| {
+        prose(writer.text_of(index), segment.linked, Kind::Container) >= SENTENCE
+    };
+    writer.segments.iter().enumerate().any(is_prose)
 }
 
 /// How many bytes of a line are prose. Of a line that is long or a sentence, all outside of links; in cells and code half of it; otherwise few.

@@ -6,7 +6,7 @@ use scraper::{ElementRef, Html, Node, node::Element};
 
 use super::{
     Extracted, Truncation,
-    blocks::{Block, Blocks, Kind},
+    blocks::{Block, Blocks, Kind, shows_prose},
     declared::{Declared, is_json},
     directives::is_agent,
     hidden,
@@ -36,7 +36,7 @@ pub(super) struct Reading<'a> {
 ///
 /// It walks the tree without recursion, because the page determines its depth. Skipped elements are not entered.
 ///
-/// A page that shows hardly any of its text, because a script will show it, is read with that text.
+/// A page that shows no sentence, because most of its text waits for a script that shows it, is read with that text.
 pub(super) fn read<'a>(html: &'a Html, agent: Option<&str>, selection: &Selection) -> Reading<'a> {
     let mut revealed = Vec::new();
     loop {
@@ -80,7 +80,7 @@ fn walk<'a, 'o>(
 
 /// Elements within one another that are shown although they are hidden.
 const MOST_REVEALED: usize = 3;
-/// A page waits for its script if an element that is hidden has so many times as much text as it shows, and this many bytes.
+/// A page waits for its script if it shows no sentence, and an element that is hidden has so many times as much text, and this many bytes.
 const HIDDEN_RATIO: usize = 9;
 const LEAST_HIDDEN: usize = 200;
 
@@ -114,7 +114,7 @@ impl<'a> Walk<'a, '_> {
     fn waits_for_script(&self) -> Option<NodeId> {
         let (bytes, element) = self.most_hidden;
         let is_most = bytes >= LEAST_HIDDEN && bytes >= self.writer.all().len() * HIDDEN_RATIO;
-        element.filter(|_| is_most)
+        element.filter(|_| is_most && !shows_prose(&self.writer))
     }
 
     fn finish(mut self) -> Reading<'a> {
