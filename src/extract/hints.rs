@@ -116,11 +116,11 @@ impl Measured<'_> {
         })
     }
 
-    /// What each block has that stands in no block with a hint.
-    pub(super) fn shown(&self, hints: &[Hint]) -> Vec<Sum> {
-        self.add_up(|segment| match hints[self.block_of(segment)] {
-            Hint::None => self.segments[segment],
-            _ => Sum::default(),
+    /// What each block has that stands in no block with a stronger hint.
+    pub(super) fn shown(&self, hints: &[Hint], strongest: Hint) -> Vec<Sum> {
+        self.add_up(|segment| {
+            let is_shown = hints[self.block_of(segment)] <= strongest;
+            if is_shown { self.segments[segment] } else { Sum::default() }
         })
     }
 }
@@ -128,7 +128,7 @@ impl Measured<'_> {
 /// The block that is named the body of the page's article. A page with several articles has none.
 pub(super) fn named_body(page: &Measured<'_>, hints: &[Hint]) -> Option<usize> {
     let is_body = |&block: &usize| {
-        page.has(block, Mark::Body) && hints[block] == Hint::None && page.sums[block].bytes > 0
+        page.has(block, Mark::Body) && hints[block] <= Hint::Teaser && page.sums[block].bytes > 0
     };
     let bodies: Vec<usize> = (1..page.blocks.len()).filter(is_body).collect();
     let &largest = bodies.iter().rev().max_by_key(|&&body| page.sums[body].bytes)?;
@@ -138,7 +138,7 @@ pub(super) fn named_body(page: &Measured<'_>, hints: &[Hint]) -> Option<usize> {
         return None;
     }
     // The innermost one with most of it. Where hints leave little of it, they are not believed.
-    let mut shown = page.shown(hints);
+    let mut shown = page.shown(hints, Hint::Teaser);
     if !is_half(shown[largest].prose, page.sums[largest].prose) {
         shown.clone_from(&page.sums);
     }
@@ -294,9 +294,12 @@ fn mark_teasers(page: &Measured<'_>, prose: usize, hints: &mut [Hint]) {
             && !is_half(sum.prose, prose)
     });
     let of_teasers: usize = teasers.iter().map(|&teaser| page.sums[teaser].prose).sum();
-    if prose.saturating_sub(of_teasers) >= ARTICLE || !is_much(of_teasers, prose) {
-        for teaser in teasers {
-            hints[page.inside(teaser)].fill(Hint::Aside);
-        }
+    let hint = match prose.saturating_sub(of_teasers) {
+        rest if rest >= ARTICLE || !is_much(of_teasers, prose) => Hint::Aside,
+        rest if rest > of_teasers => Hint::Teaser,
+        _ => return,
+    };
+    for teaser in teasers {
+        hints[page.inside(teaser)].fill(hint);
     }
 }

@@ -231,6 +231,8 @@ impl Marks {
 pub(super) enum Hint {
     #[default]
     None,
+    /// Teasers of other pages: headings that are links, with little text.
+    Teaser,
     /// Beside the text: related pages, teasers, widgets.
     Aside,
     /// Comments by readers.

@@ -8,7 +8,7 @@
 //!    articles". A name never decides alone: elements of one name that have a third of the page's prose are text, and so is what would take
 //!    most of a page's prose with it. Comments on a stub, which has hardly any other prose, or on a page that is a discussion (`kinds.rs`), are
 //!    text. A line that asks for consent to cookies is boilerplate whatever else there is. Blocks whose headings are all links are teasers of
-//!    other pages. They are dropped if they are few. Not so if the page is a list of them, or has no text of its own but
+//!    other pages. They count little, and are dropped if they are few. Not so if the page is a list of them, or has no text of its own but
 //!    parts, as a landing page. All this is in `hints.rs`.
 //! 2. Prose that the page declares to be its article's, in structured data or as its description, counts as much more prose, so that a
 //!    short article is more than what stands around it.
@@ -54,7 +54,7 @@ pub(super) fn choose(blocks: Vec<Block>, writer: &Writer, declared: &Declared) -
     let named = body_of(&page, &hints, kind);
     // In a named body, what is declared may be the first lines only.
     let page = if named.is_none() { weighed } else { page };
-    let plain = page.shown(&hints);
+    let plain = page.shown(&hints, Hint::None);
     let weights = page.add_up(|segment| {
         let prose = page.segments[segment].prose;
         match hints[page.block_of(segment)] {
@@ -124,7 +124,7 @@ impl Judged<'_> {
         let mut keeps = if !self.is_listing(root) {
             self.segments(&self.content(root))
         } else if root > 0 {
-            self.segments(&self.kept(root, |block| self.is_plain(block)))
+            self.segments(&self.kept(root, |block| self.hints[block] <= Hint::Teaser))
         } else {
             return shown;
         };
@@ -222,9 +222,12 @@ impl Judged<'_> {
         if self.kind == PageKind::Product {
             return self.goods(&path);
         }
-        self.grow(&mut path);
+        let core = self.page.inside(self.grow(&mut path));
         let content = path[path.len() - 1];
-        let mut keeps = self.kept(content, |block| self.is_plain(block));
+        let mut keeps = self.kept(content, |block| {
+            let is_inside = self.hints[block] == Hint::Teaser && core.contains(&block);
+            is_inside || self.is_plain(block)
+        });
         self.drop_link_tables(content, &mut keeps);
         for (distance, around) in path.windows(2).rev().enumerate() {
             for block in self.children(around[0]).filter(|&block| block != around[1]) {
@@ -294,13 +297,15 @@ impl Judged<'_> {
         let around = path.iter().rfind(holds_name).copied().unwrap_or(path[0]);
         self.kept(around, |block| {
             self.page.blocks[block].end > name
-                && self.is_plain(block)
+                && self.hints[block] <= Hint::Teaser
                 && !self.page.sums[block].is_linked()
         })
     }
 
-    /// Shortens the path while the surroundings of its last block are prose as well, almost without links.
-    fn grow(&self, path: &mut Vec<usize>) {
+    /// Shortens the path while the surroundings of its last block are prose as well, almost without links. Returns the innermost block with
+    /// all of that prose.
+    fn grow(&self, path: &mut Vec<usize>) -> usize {
+        let mut core = path[path.len() - 1];
         while let [.., around, content] = path[..] {
             let (inner, outer) = (self.plain[content], self.plain[around]);
             let (bytes, prose) = (outer.bytes - inner.bytes, outer.prose - inner.prose);
@@ -310,8 +315,10 @@ impl Judged<'_> {
             if bytes > 0 && !is_similar {
                 break;
             }
+            core = if bytes > 0 { around } else { core };
             path.pop();
         }
+        core
     }
 
     /// Whether a block is one of several posts of a thread.
