@@ -36,6 +36,8 @@ pub(crate) struct Shown {
     pub(crate) name: String,
     pub(crate) directory: PathBuf,
     pub(crate) progress: watch::Receiver<Progress>,
+    /// The hosts that take longest, and why.
+    pub(crate) slow: watch::Receiver<Vec<String>>,
     /// How it has ended, if it has: `None` with an error.
     pub(crate) end: Arc<OnceLock<Option<End>>>,
     /// Pauses it.
@@ -69,6 +71,8 @@ impl Source for Shown {
         let (series, recent) = read().unwrap_or_default();
         let Progress { counts, max_pages, active_hosts, in_flight, waits, .. } =
             *self.progress.borrow();
+        let mut slow = self.slow.borrow().clone();
+        slow.extend(recent.suspended);
         let (paused, active_hosts) = (*self.pause.borrow(), thousands(active_hosts as u64));
         let waits = waits.map(|waits| waits.to_string());
         let end = self.end.get().map(|end| match end {
@@ -98,7 +102,7 @@ impl Source for Shown {
             "left": counts.queued.min(max_pages.saturating_sub(counts.fetched)),
             "series": series,
             "judged": recent.judged,
-            "suspended": recent.suspended,
+            "slow": slow,
             "alarms": recent.alarms,
         })
     }
