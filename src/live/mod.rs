@@ -22,11 +22,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     crawl::{CrawlError, PastRun, Progress},
-    page::thousands,
+    page::{counted, thousands},
     report::{End, HTML},
     serve::{RECENT, Source, accept, for_browsers, page},
 };
 
+/// Suspended hosts that are named.
+const SUSPENDED: usize = 20;
 /// The most connections.
 const CONNECTIONS: usize = 64;
 
@@ -72,7 +74,9 @@ impl Source for Shown {
         let Progress { counts, max_pages, active_hosts, in_flight, waits, .. } =
             *self.progress.borrow();
         let mut slow = self.slow.borrow().clone();
-        slow.extend(recent.suspended);
+        let more = recent.suspended.len().saturating_sub(SUSPENDED);
+        slow.extend(recent.suspended.into_iter().take(SUSPENDED));
+        slow.extend((more > 0).then(|| format!("and {}", counted(more, "more suspended host"))));
         let (paused, active_hosts) = (*self.pause.borrow(), thousands(active_hosts as u64));
         let waits = waits.map(|waits| waits.to_string());
         let end = self.end.get().map(|end| match end {

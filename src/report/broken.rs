@@ -72,7 +72,7 @@ impl Broken {
         let count = broken.len() as u64;
         broken.truncate(most);
         let ids: HashSet<UrlId> = broken.iter().map(|(id, _)| *id).collect();
-        let mut inlinks = state.inlinks(&ids, &redirects)?;
+        let mut inlinks = state.inlinks(&ids, &redirects, most)?;
         let pages = inlinks.values().map(|it| it.pages.len()).collect();
         let each = fair(most.saturating_mul(5), pages).min(most);
         let names = |ids: &[UrlId]| {
@@ -81,14 +81,14 @@ impl Broken {
         };
         for (id, reason) in broken {
             let row = state.url(id)?;
-            let Inlinks { pages, redirects } = inlinks.remove(&id).unwrap_or_default();
+            let Inlinks { pages, count, redirects } = inlinks.remove(&id).unwrap_or_default();
             visit(BrokenLink {
                 url: row.url.to_string(),
                 reason,
                 status: row.status,
                 why: row.detail,
                 referrers: names(&pages)?,
-                pages: pages.len() as u64,
+                pages: count,
                 redirects: names(&redirects)?,
             })?;
         }

@@ -10,6 +10,7 @@ mod difference;
 mod distribution;
 mod render;
 mod series;
+mod text;
 mod warning;
 
 #[cfg(test)]
@@ -35,9 +36,9 @@ pub(crate) use difference::Differences;
 pub use difference::{DIFFERENCES, Piece};
 pub use distribution::{Distributions, Similarities};
 pub(crate) use render::audited;
-pub(crate) use render::minute;
 pub(crate) use series::Series;
 pub use series::{POINTS, Point};
+pub(crate) use text::minute;
 pub use warning::{ALARMS, MovedSeed, Unfetched, UnreachableSeed, Warning};
 pub(crate) use warning::{MANY_DUPLICATES, MIRROR, SEEDS, UNREPRESENTED, mirrored};
 

@@ -9,8 +9,7 @@ use std::{
     fmt::{self, Formatter},
 };
 
-use askama::{PrimitiveType, Template};
-use bytesize::ByteSize;
+use askama::Template;
 use url::Url;
 
 use crate::{
@@ -22,6 +21,7 @@ use crate::{
         Piece, Report, RuleReport, SuspendedHost, Warning,
         chart::{BarChart, areas},
         fair,
+        text::{duration, grouped, minute, percent, shown, size},
     },
     sink::{CHANGES, DUPLICATES, PAGES, VerdictName},
     state::Reason,
@@ -153,17 +153,8 @@ fn lists(report: &Report) -> HashMap<String, List> {
 }
 
 impl Page<'_> {
-    fn share(&self, part: impl PrimitiveType<Value = u64>) -> String {
-        percent(part, self.report.counts.judged())
-    }
-
     fn list(&self, name: impl fmt::Display) -> &List {
         &self.lists[&name.to_string()]
-    }
-
-    /// How long the run worked.
-    fn worked(&self) -> String {
-        duration(self.report.series.last().map_or(0.0, |point| point.at))
     }
 }
 
@@ -177,15 +168,6 @@ fn href(url: &str) -> Option<String> {
 fn lang(cluster: &Cluster) -> Option<&str> {
     let is_safe = |lang: &&str| lang.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
     cluster.lang.as_deref().filter(is_safe)
-}
-
-pub(super) fn grouped(number: impl PrimitiveType<Value: Into<u64>>) -> String {
-    thousands(number.get().into())
-}
-
-/// A number of bytes.
-fn size(bytes: impl PrimitiveType<Value = u64>) -> String {
-    ByteSize(bytes.get()).display().si().to_string()
 }
 
 /// The summary.
@@ -247,65 +229,9 @@ fn wrap(f: &mut Formatter<'_>, line: &str) -> fmt::Result {
     writeln!(f)
 }
 
-/// Makes text from strangers safe to print: escapes control characters and marks that change the direction of writing, turns white
-/// space into spaces, and cuts what is longer than `limit` characters.
-pub(super) fn shown(text: &str, limit: usize) -> String {
-    let mut shown = String::with_capacity(text.len().min(4 * limit));
-    for (place, c) in text.chars().enumerate() {
-        match c {
-            _ if place == limit => {
-                shown.push('…');
-                break;
-            }
-            _ if c.is_whitespace() => shown.push(' '),
-            '\u{61c}'
-            | '\u{200b}'
-            | '\u{200e}'
-            | '\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}' => {
-                shown.extend(c.escape_unicode());
-            }
-            _ if c.is_control() => shown.extend(c.escape_unicode()),
-            _ => shown.push(c),
-        }
-    }
-    shown
-}
-
-/// A time to the minute.
-pub(crate) fn minute(at: jiff::Timestamp) -> String {
-    at.strftime("%Y-%m-%d %H:%M UTC").to_string()
-}
-
 /// How the index compared with a scan.
 pub(crate) fn audited(audit: &Audit) -> String {
     let Audit { checked, missed, .. } = audit;
     let checked = counted(*checked, "look-up");
     format!("{checked} compared with a scan, {} missed", thousands(*missed))
-}
-
-/// A share, such as `81.3 %`.
-fn percent(part: impl PrimitiveType<Value = u64>, whole: u64) -> String {
-    let part = part.get();
-    let per_mille = (u128::from(part) * 1000 + u128::from(whole) / 2) / u128::from(whole.max(1));
-    format!("{}.{} %", per_mille / 10, per_mille % 10)
-}
-
-/// A duration: `3.2 s`, `1 min 3 s` or `2 h 5 min`.
-fn duration(seconds: f64) -> String {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a cast from float saturates, and a run is not negative"
-    )]
-    let whole = seconds.round() as u64;
-    match whole {
-        0..10 => format!("{seconds:.1} s"),
-        10..60 => format!("{whole} s"),
-        60..3600 => format!("{} min {} s", whole / 60, whole % 60),
-        _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
-    }
 }

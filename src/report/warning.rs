@@ -10,7 +10,7 @@ use crate::{
     page::site_of,
     report::{
         Counts, DeferredUrls, End, Host, counted,
-        render::{grouped, minute, shown},
+        text::{grouped, minute, shown},
     },
     state::{Reason, SkipCause, StateError, UrlRow, UrlState},
 };

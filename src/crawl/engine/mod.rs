@@ -116,8 +116,6 @@ pub(super) struct Engine {
     /// Counts for the report.
     builder: Builder,
     alarms: Alarms,
-    /// When it is next said which hosts are slow.
-    publish_slow_at: Instant,
     series: Series,
     /// Whether it is recorded how this start judges.
     has_judged: bool,
@@ -470,10 +468,10 @@ impl Engine {
             return Some(*publish_at);
         }
         *publish_at = now + PUBLISH_EVERY;
-        if let Some(slow) = control.slow.as_ref().filter(|_| now >= self.publish_slow_at) {
-            let slowest = self.schedule.slowest(|host| self.urls.queue.waiting(host), now);
+        if let Some(slow) = &control.slow
+            && let Some(slowest) = self.schedule.slowest(|host| self.urls.queue.waiting(host), now)
+        {
             slow.send_replace(slowest.iter().map(ToString::to_string).collect());
-            self.publish_slow_at = now + PUBLISH_WAIT;
         }
         self.counts.queued = self.urls.open();
         let current = Progress {

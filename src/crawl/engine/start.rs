@@ -71,7 +71,6 @@ impl Engine {
             schedule: schedule(&plan),
             builder: Builder::load(state)?,
             alarms: Alarms::default(),
-            publish_slow_at: now(),
             has_judged: false,
             others,
             selection: UrlSelection::new(&plan),

@@ -59,6 +59,7 @@ const NETWORK: usize = 3;
 /// A host that needs more time for what is queued holds a run up; so many of them are named.
 const HOLDS_UP: Duration = Duration::from_mins(1);
 const SLOWEST: usize = 10;
+const NAMED_EVERY: Duration = Duration::from_secs(1);
 
 /// What counts as lately, before the last answer of all.
 const LATELY: Duration = Duration::from_mins(10);
@@ -312,6 +313,8 @@ pub(super) struct Schedule {
     turn: Option<(HostId, Option<Instant>)>,
     /// When a URL got an answer last; the start, if none has.
     last_useful: Instant,
+    /// When the slow hosts were named last.
+    named_at: Option<Instant>,
 }
 
 impl Schedule {
@@ -330,6 +333,7 @@ impl Schedule {
             addresses: Addresses::new(options.per_address.get()),
             groups: Groups::new(options.clone()),
             last_useful: clock.instant,
+            named_at: None,
             options,
             clock,
             order,
@@ -449,14 +453,23 @@ impl Schedule {
         }
     }
 
-    /// The hosts that need longest for what is queued, and longer than a minute, the slowest first. `queued`: how many URLs of a host are.
-    pub(super) fn slowest(&self, queued: impl Fn(HostId) -> usize, now: Instant) -> Vec<SlowHost> {
+    /// The hosts that need longest for what is queued, and longer than a minute, the slowest first; not again before a second has passed.
+    /// `queued`: how many URLs of a host are.
+    pub(super) fn slowest(
+        &mut self,
+        queued: impl Fn(HostId) -> usize,
+        now: Instant,
+    ) -> Option<Vec<SlowHost>> {
+        if self.named_at.is_some_and(|at| now < at + NAMED_EVERY) {
+            return None;
+        }
+        self.named_at = Some(now);
         let hosts = self.hosts.iter().filter(|(_, host)| host.has_urls);
         let all = hosts.map(|(id, host)| self.slow(host, queued(*id), now));
         let mut slow: Vec<_> = all.filter(|host| host.left >= HOLDS_UP).collect();
         slow.sort_by(|a, b| b.left.cmp(&a.left).then_with(|| a.name.cmp(&b.name)));
         slow.truncate(SLOWEST);
-        slow
+        Some(slow)
     }
 
     fn slow(&self, host: &Host, urls: usize, now: Instant) -> SlowHost {

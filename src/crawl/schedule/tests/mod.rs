@@ -624,7 +624,7 @@ fn hosts_that_need_long_for_what_is_queued_are_named_with_the_reason() {
         let start = world.start_time();
         let task = world.fetched(start);
         world.schedule.responded(task.id, end, start);
-        world.schedule.slowest(|_| urls, start).first().map(|host| (host.cause, host.left))
+        world.schedule.slowest(|_| urls, start).unwrap().first().map(|host| (host.cause, host.left))
     };
     assert_eq!(slowest(RESPONSE, 10), None, "ten seconds are not long");
     assert_eq!(slowest(RESPONSE, 100), Some((SlowCause::Delay, 101 * SECOND)));
@@ -639,7 +639,8 @@ fn hosts_that_need_long_for_what_is_queued_are_named_with_the_reason() {
     world.schedule.responded(task.id, RESPONSE, start);
     let robots = Robots::parse(b"User-agent: *\nCrawl-delay: 20\n", "a");
     world.schedule.set_robots(&task, Arc::new(robots), Duration::ZERO, start);
-    let slow = world.schedule.slowest(|_| 30, start);
+    let slow = world.schedule.slowest(|_| 30, start).unwrap();
     let said = slow[0].to_string();
     assert!(said.contains("30 URLs, about 10 min, because its robots.txt asks"), "{said}");
+    assert_eq!(world.schedule.slowest(|_| 30, start), None, "not again so soon");
 }
