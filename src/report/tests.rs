@@ -735,5 +735,5 @@ fn what_is_saved_is_estimated_from_what_was_received_and_stored() {
     run.skip("https://docs.example.org/old/2", Reason::Rule);
     let report = run.finish(facts());
     assert_eq!((report.saved.requests, report.saved.transfer), (2, 40));
-    assert!(report.html().contains("about 40 B not received"));
+    assert!(report.html().contains("about 40 B were not received"));
 }

@@ -247,7 +247,7 @@ impl fmt::Display for SlowHost {
                 write!(f, "its robots.txt asks for a delay: a request each {interval:.0} s")
             }
             SlowCause::Responses => write!(f, "it answers slowly: a request each {interval:.1} s"),
-            SlowCause::Delay => write!(f, "a request each {interval:.1} s is all it gets"),
+            SlowCause::Delay => write!(f, "it gets a request each {interval:.1} s"),
         }
     }
 }
@@ -484,7 +484,7 @@ impl Schedule {
             0 if host.pace.delay() > self.options.delay && delay == host.pace.delay() => {
                 SlowCause::CrawlDelay
             }
-            0 if interval > self.options.delay => SlowCause::Responses,
+            0 if interval >= 2 * self.options.delay => SlowCause::Responses,
             0 => SlowCause::Delay,
         };
         SlowHost { name: Arc::clone(&host.name), urls, left, waits, interval, cause }
