@@ -269,6 +269,17 @@ def test_the_report_is_read_without_its_script(chromium, reports):
         assert shown.faults == []
 
 
+def test_each_cell_has_its_heading_on_a_phone(chromium, reports):
+    heading = "getComputedStyle(document.querySelector('{}'), '::before').content"
+    with window(chromium, reports["library"], 390, "light") as shown:
+        assert shown.page.evaluate(heading.format("#hosts td:nth-child(2)")) == '"Fetched"'
+        assert shown.page.evaluate(heading.format("#broken td:nth-child(3)")) == '"On these pages"'
+        assert shown.page.locator("#broken thead").is_hidden()
+        assert shown.page.locator("#hosts th button").first.is_visible(), "its order can be changed"
+    with window(chromium, reports["library"], 1024, "light") as shown:
+        assert shown.page.evaluate(heading.format("#broken td:nth-child(3)")) == "none"
+
+
 def test_of_many_groups_the_first_are_drawn_and_all_are_searched(chromium, program, serve, tmp_path):
     site, groups = tmp_path / "site", 520
     site.mkdir()
@@ -337,9 +348,21 @@ def test_the_live_page_is_sound_and_accessible(chromium, live):
             with window(chromium, crawl.url, width, scheme) as shown:
                 shown.page.locator("#judged tr").nth(3).wait_for()
                 shown.page.locator("#path-unique[d]").wait_for(state="attached")
+                shown.page.locator("#chart-rate path[d]").wait_for()
                 assert shown.page.locator("#controls").is_hidden()
                 shown.keep(f"live-{width}-{scheme}")
                 shown.check()
+
+
+def test_the_live_page_is_read_without_its_script(chromium, live):
+    crawl = live()
+    with window(chromium, crawl.url, 390, "light", java_script_enabled=False) as shown:
+        # It is loaded again and again.
+        shown.page.locator("#judged tr").nth(3).wait_for()
+        assert int(shown.page.locator("#fetched").text_content().split("of")[0]) > 2
+        assert shown.page.locator("#phase").text_content() == "running"
+        shown.keep("live-390-no-script")
+        assert shown.faults == []
 
 
 def is_ready(url: str) -> bool:

@@ -12,11 +12,11 @@ use crate::{
 /// One of the counts.
 type CountOf = fn(&Counts) -> u64;
 
-/// At most this many URLs of a kind are named.
+/// At most this many URLs of a kind are named, unless all are asked for.
 const SHOWN: usize = 20;
 
 /// Compares the counts of two runs, and what became of each URL.
-pub(super) fn compare(out: &mut Out, runs: [&Path; 2]) -> Result<Exit> {
+pub(super) fn compare(out: &mut Out, runs: [&Path; 2], all: bool) -> Result<Exit> {
     let [a, b] = runs.map(|run| {
         let (report, _) = report(run)?;
         Ok::<_, Failure>((report, PastRun::open(run)?.outcomes()?))
@@ -42,7 +42,8 @@ pub(super) fn compare(out: &mut Out, runs: [&Path; 2]) -> Result<Exit> {
         ("pages only in B", &only_b),
     ];
     for (name, urls) in lists {
-        write_urls(out, name, urls).map_err(Failure::Output)?;
+        write_urls(out, name, urls, if all { urls.len() } else { SHOWN })
+            .map_err(Failure::Output)?;
     }
     if lists.iter().all(|(_, urls)| urls.is_empty()) {
         notify("both runs have the same pages, with the same outcomes");
@@ -80,14 +81,19 @@ fn write_counts(
     Ok(())
 }
 
-fn write_urls(out: &mut impl io::Write, name: &str, urls: &[String]) -> io::Result<()> {
+fn write_urls(
+    out: &mut impl io::Write,
+    name: &str,
+    urls: &[String],
+    most: usize,
+) -> io::Result<()> {
     if urls.is_empty() {
         return Ok(());
     }
     writeln!(out, "\n{name}: {}", counted(urls.len(), "URL"))?;
-    urls.iter().take(SHOWN).try_for_each(|url| writeln!(out, "  {url}"))?;
-    match urls.len().saturating_sub(SHOWN) {
+    urls.iter().take(most).try_for_each(|url| writeln!(out, "  {url}"))?;
+    match urls.len().saturating_sub(most) {
         0 => Ok(()),
-        more => writeln!(out, "  and {}", counted(more, "other")),
+        more => writeln!(out, "  and {}: --all names them", counted(more, "other")),
     }
 }

@@ -121,6 +121,9 @@ pub(super) struct ReportArgs {
     /// Another run directory, to compare the first with
     #[arg(value_name = "OTHER")]
     other: Option<PathBuf>,
+    /// Name all URLs of a comparison, not the first 20 of each kind
+    #[arg(long, requires = "other")]
+    all: bool,
     /// Instead: print the counts of all members of the crawl at this address together, as JSON
     #[arg(long, value_name = "ADDRESS", conflicts_with = "directory")]
     cluster: Option<String>,
@@ -225,7 +228,7 @@ pub(super) fn report(args: &ReportArgs, out: &mut Out) -> Result<Exit> {
     }
     let directory = args.directory.as_deref().unwrap_or(Path::new(""));
     if let Some(other) = &args.other {
-        return compare(out, [directory, other]);
+        return compare(out, [directory, other], args.all);
     }
     let (report, is_written) = crawl::report(directory)?;
     if is_written {

@@ -192,12 +192,15 @@ pub(super) fn rules(args: &RulesArgs, out: &mut Out) -> Result<Exit> {
 }
 
 fn toml(learnt: &LearntRule) -> String {
-    let LearntRule { rule, is_revoked, is_imported } = learnt;
+    let LearntRule { rule, is_revoked, is_imported, is_dead } = learnt;
     let Rule { site, part, trials, failures } = rule;
     let origin = if *is_imported { "imported" } else { "learnt" };
-    if *is_revoked {
+    if *is_revoked || *is_dead {
+        let what = if *is_revoked { "is revoked" } else { "makes no difference" };
+        // Where pages are, it may make one: a configuration cannot name it.
+        let place = if *is_dead { " where nothing is" } else { "" };
         let failures = counted(*failures, "failure");
-        let comment = format!("{site}: {part} is revoked, with {failures} in {trials} trials");
+        let comment = format!("{site}: {part} {what}{place}, with {failures} in {trials} trials");
         return format!("# {}\n\n", in_one_line(&comment));
     }
     let table = Table { learn: Rules { rules: [rule] } };
@@ -212,7 +215,7 @@ fn in_one_line(text: &str) -> String {
 }
 
 fn json(rules: Vec<LearntRule>) -> String {
-    let rules = rules.into_iter().filter(|it| !it.is_revoked);
+    let rules = rules.into_iter().filter(|it| !it.is_revoked && !it.is_dead);
     let rules: Vec<Rule> = rules.map(|it| it.rule).collect();
     let (json, others) = to_json(&rules);
     if !others.is_empty() {

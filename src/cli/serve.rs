@@ -153,10 +153,11 @@ pub(super) async fn show_live(
     let address = listener.local_addr().map_err(failed)?;
     let (pause, paused) = watch::channel(false);
     let (name, directory) = (plan.name.clone(), plan.directory.clone());
-    let shown = Shown { name, directory, progress, end, pause, stop: control.stop.clone(), token };
+    let ((slowest, slow), stop) = (watch::channel(Vec::new()), control.stop.clone());
+    let shown = Shown { name, directory, progress, slow, end, pause, stop, token };
     tasks.spawn(show(listener, shown, ended));
     notify(format_args!("live page: http://{address}/"));
-    Ok(control.with_pause(paused))
+    Ok(control.with_pause(paused).with_slow(slowest))
 }
 
 /// The token of the file, or of the environment.

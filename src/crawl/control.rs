@@ -6,7 +6,11 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::{page::counted, state::Restored};
+use crate::{
+    page::{about, counted},
+    report::ALARMS,
+    state::Restored,
+};
 
 /// How a crawl is watched and stopped.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +22,8 @@ pub struct Control {
     pub progress: Option<watch::Sender<Progress>>,
     /// While it is true no request is started; those in flight finish.
     pub pause: Option<watch::Receiver<bool>>,
+    /// Receives which hosts need most time for what is queued, and why.
+    pub slow: Option<watch::Sender<Vec<String>>>,
 }
 
 impl Control {
@@ -35,6 +41,12 @@ impl Control {
 
     pub(super) fn is_paused(&self) -> bool {
         self.pause.as_ref().is_some_and(|pause| *pause.borrow())
+    }
+
+    /// The same, with a receiver of which hosts are slow.
+    #[must_use]
+    pub fn with_slow(self, slow: watch::Sender<Vec<String>>) -> Self {
+        Self { slow: Some(slow), ..self }
     }
 
     /// The same, with a receiver of the progress.
@@ -55,8 +67,8 @@ pub struct Progress {
     pub active_hosts: usize,
     /// Requests in flight.
     pub in_flight: usize,
-    /// How often it was noticed that a host begins to lose its pages.
-    pub alarms: u64,
+    /// How often something was noticed while pages were judged, by kind, in the order of [`ALARMS`].
+    pub alarms: [u64; ALARMS.len()],
     /// What the run waits for, if it has nothing else to do.
     pub waits: Option<Waits>,
     /// How much of an earlier window is restored. Until that is complete, the other fields are empty.
@@ -89,18 +101,13 @@ pub enum Waits {
 /// For what, and for how long.
 impl fmt::Display for Waits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = |left: Duration| match left.as_secs() {
-            seconds if seconds < 120 => format!("{seconds} s"),
-            seconds if seconds < 7_200 => format!("{} min", seconds / 60),
-            seconds => format!("{} h", seconds / 3_600),
-        };
         match *self {
             Self::Outage { left } => {
-                write!(f, "no host answers: asking again, for up to {}", shown(left))
+                write!(f, "no host answers: asking again, for up to {}", about(left))
             }
             Self::Hosts { hosts, left } => {
                 let verb = if hosts == 1 { "does" } else { "do" };
-                let (left, hosts) = (shown(left), counted(hosts, "host"));
+                let (left, hosts) = (about(left), counted(hosts, "host"));
                 write!(f, "waiting up to {left} for {hosts} that {verb} not answer")
             }
             Self::Retries { urls } => {

@@ -191,7 +191,8 @@ pub(super) fn rules(state: &State, learner: &Learner) -> Result<Vec<LearntRule>,
             rules.extend(learn::rules_of(&site, &kept).ok_or(UNREADABLE)?);
         }
     }
-    rules.sort_by(|a, b| (&a.rule.site, &a.rule.part).cmp(&(&b.rule.site, &b.rule.part)));
+    let key = |it: &LearntRule| (it.rule.site.clone(), it.rule.part.clone(), it.is_dead);
+    rules.sort_by_cached_key(key);
     Ok(rules)
 }
 

@@ -159,6 +159,11 @@ impl Pace {
         self.delay += longer;
     }
 
+    /// The delay with regard to response times, and how long a response takes.
+    pub(super) fn times(&self) -> (Duration, Duration) {
+        (self.adapted_delay(), self.response_time.unwrap_or_default())
+    }
+
     /// The delay with regard to response times.
     fn adapted_delay(&self) -> Duration {
         let times = self.response_time.map(|time| time.saturating_mul(self.adaptive));

@@ -17,7 +17,7 @@ use super::{
     plan::{CrawlError, Dedup, STATE},
 };
 use crate::{
-    filter::{Content, Document, Engine, Key, Match, Options, Thresholds},
+    filter::{Content, Document, Engine, Key, Kind, Match, Options, Thresholds},
     fingerprint::{HashSeed, Recipe},
     learn::LearntRule,
     page::{DocId, GivenId, NormalUrl, Timestamp, UrlOptions},
@@ -171,6 +171,15 @@ pub struct Recent {
     pub alarms: Vec<String>,
 }
 
+/// A near duplicate and what it repeats.
+#[cfg(feature = "cli")]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NearDuplicate {
+    pub(crate) id: DocId,
+    pub(crate) of: DocId,
+    pub(crate) similarity: f32,
+}
+
 /// A page and its verdict.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
@@ -306,12 +315,7 @@ impl PastRun {
         Ok(Recent {
             judged: judged_last(&self.state, most)?,
             suspended: suspended.iter().map(|host| format!("{}: {host}", host.name)).collect(),
-            alarms: Builder::load(&self.state)?
-                .alarms()
-                .1
-                .iter()
-                .map(ToString::to_string)
-                .collect(),
+            alarms: Builder::load(&self.state)?.alarms().1.map(ToString::to_string).collect(),
         })
     }
 
@@ -375,7 +379,7 @@ impl PastRun {
             },
             |_, ()| Ok::<_, StateError>(()),
         )?;
-        broken.for_each(&self.state, usize::MAX, visit)
+        broken.for_each(&self.state, usize::MAX, visit).map(drop)
     }
 
     /// The row of a URL, in any spelling; `None` if the run does not know it.
@@ -428,6 +432,45 @@ impl PastRun {
     #[cfg(feature = "cli")]
     pub(crate) fn rules(&self) -> Result<Vec<LearntRule>, CrawlError> {
         Ok(learnt::rules_of(&self.state)?)
+    }
+
+    /// The near duplicates, in the order in which they were judged.
+    ///
+    /// # Errors
+    /// If the state cannot be read.
+    #[cfg(feature = "cli")]
+    pub(crate) fn near_duplicates(&self) -> Result<Vec<NearDuplicate>, CrawlError> {
+        let mut all = Vec::new();
+        self.state.for_each_document(|document| {
+            let id = document.judgement.id;
+            let found = document.judgement.verdict.matched();
+            let found = found.filter(|found| found.kind == Kind::Near);
+            all.extend(found.map(|it| NearDuplicate { id, of: it.of, similarity: it.similarity }));
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    /// The URL of a document.
+    ///
+    /// # Errors
+    /// If the state cannot be read.
+    #[cfg(feature = "cli")]
+    pub(crate) fn name_of(&self, id: DocId) -> Result<String, CrawlError> {
+        Ok(self.state.name_of(id)?)
+    }
+
+    /// The texts of these near duplicates, each after the page that it repeats, as far as they are known.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    #[cfg(feature = "cli")]
+    pub(crate) fn texts(
+        &self,
+        directory: &Path,
+        pairs: &[(&str, &str)],
+    ) -> Result<std::io::Result<Differences>, CrawlError> {
+        Ok(Differences::read(pairs, &self.state, directory)?)
     }
 
     /// The text of a near duplicate that is not stored, if the run keeps it.
@@ -560,9 +603,8 @@ pub(super) fn summarise(
     directory: &Path,
 ) -> Result<Report, CrawlError> {
     let mut report = builder.finish(state, facts, state.json("keeps")?.unwrap_or_default())?;
-    match Differences::read(&report, state, directory)? {
-        Ok(differences) => differences.add_to(&mut report),
-        Err(error) => tracing::warn!(%error, "the report shows no differences of texts"),
+    if let Err(error) = Differences::add_to(&mut report, state, directory)? {
+        tracing::warn!(%error, "the report shows no differences of texts");
     }
     Ok(report)
 }
@@ -584,9 +626,13 @@ pub(super) fn facts(state: &State) -> Result<Report, CrawlError> {
         learnt: state.json("learnt")?.unwrap_or_default(),
         warc: number("warc")? != 0,
         tracking: state.json("tracking")?.unwrap_or_else(|| UrlOptions::default().tracking),
-        warnings: state.json(MOVED)?.map(Warning::of_moved).into_iter().collect(),
+        warnings: state.json::<Moved>(MOVED)?.map(moved).into_iter().collect(),
         ..Report::default()
     })
+}
+
+fn moved((count, seeds): Moved) -> Warning {
+    Warning::Moved { count, seeds }
 }
 
 pub(super) fn judged_by(options: &Options, state: &State) -> Result<FingerprintMethod, CrawlError> {

@@ -18,16 +18,19 @@ pub(crate) struct LearntRule {
     pub(crate) is_revoked: bool,
     /// It comes from the configuration.
     pub(crate) is_imported: bool,
+    /// It is about dead links: a URL leads nowhere if one that differs in this part only leads nowhere.
+    pub(crate) is_dead: bool,
 }
 
 impl LearntRule {
     pub(super) fn of(site: &str, candidate: &Candidate) -> Option<Self> {
-        let part = candidate.rule()?.clone();
+        let part = candidate.part.as_deref()?.clone();
         let Trial { n, failures, accepted, .. } = candidate.trial;
         Some(Self {
             rule: Rule { site: site.to_owned(), part, trials: n, failures },
             is_revoked: !accepted,
             is_imported: candidate.is_imported,
+            is_dead: candidate.is_dead,
         })
     }
 }

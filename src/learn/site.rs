@@ -103,7 +103,7 @@ pub(super) struct Candidate {
     /// It comes from the configuration.
     pub(super) is_imported: bool,
     /// It is about dead links: the part makes no difference where nothing is.
-    is_dead: bool,
+    pub(super) is_dead: bool,
 }
 
 impl Candidate {
@@ -117,7 +117,7 @@ impl Candidate {
         !self.trial.accepted && self.pairs >= MIN_PAIRS && self.pairs > 10 * self.trial.failures
     }
 
-    /// The part that it leaves out, if it is a rule or was one.
+    /// The part that it leaves out, if it is a rule about pages or was one.
     pub(super) fn rule(&self) -> Option<&RulePart> {
         self.part.as_deref().filter(|_| !self.is_dead)
     }

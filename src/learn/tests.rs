@@ -840,7 +840,11 @@ fn trees_that_lack_the_same_pages_are_asked_for_each_of_them_once() {
     let evidence = evidence.unwrap();
     assert!(evidence.starts_with("60 dead links were compared"), "{evidence}");
     assert_eq!(deferred(2_000).0, 0, "nothing is known of these but pages");
-    assert!(learner.rules().is_empty(), "{:?}", learner.rules());
+    let rules = learner.rules();
+    let [LearntRule { rule, is_dead: true, is_revoked: false, .. }] = &rules[..] else {
+        panic!("{rules:?}")
+    };
+    assert_eq!((rule.trials, rule.failures), (60, 0));
     // The other tree has two of them after all.
     for page in [1_000, 1_001] {
         live(&mut learner, &url("v2", page), page + 5_000);

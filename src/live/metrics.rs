@@ -1,14 +1,22 @@
 //! Counts of a crawl for Prometheus.
 
 use prometheus_client::{
+    encoding::EncodeLabelSet,
     metrics::{counter::Counter, family::Family, gauge::Gauge},
-    registry::{Registry, Unit},
+    registry::Registry,
 };
 
 use crate::{
     crawl::{Progress, Tally},
+    report::ALARMS,
     serve::{OfVerdict, plain_text},
 };
+
+/// The kind of a warning.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfKind {
+    kind: &'static str,
+}
 
 /// The counts of a crawl as they are now, over all its starts, in the older format of Prometheus.
 pub(super) fn text(progress: Progress) -> String {
@@ -20,6 +28,11 @@ pub(super) fn text(progress: Progress) -> String {
         judged.get_or_create(&OfVerdict { verdict }).inc_by(count);
     }
     registry.register("pages_judged", "Pages that were judged, by verdict", judged);
+    let raised = Family::<OfKind, Counter>::default();
+    for (kind, count) in ALARMS.into_iter().zip(alarms) {
+        raised.get_or_create(&OfKind { kind }).inc_by(count);
+    }
+    registry.register("alarms", "How often a host began to lose its pages, by kind", raised);
     let mut counter = |name, help, count| {
         let counter = Counter::<u64>::default();
         counter.inc_by(count);
@@ -32,15 +45,7 @@ pub(super) fn text(progress: Progress) -> String {
         "Known pages that were asked for again without a new text",
         asked_again,
     );
-    counter("alarms", "How often a host began to lose its pages", alarms);
-    let size = Counter::<u64>::default();
-    size.inc_by(bytes);
-    registry.register_with_unit(
-        "pages",
-        "Bodies of pages, without their content coding",
-        Unit::Bytes,
-        size,
-    );
+    counter("pages_bytes", "Bytes of the bodies of pages, without their content coding", bytes);
     let mut gauge = |name, help, count: u64| {
         let gauge = Gauge::<i64>::default();
         gauge.set(i64::try_from(count).unwrap_or(i64::MAX));

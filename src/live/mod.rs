@@ -22,11 +22,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     crawl::{CrawlError, PastRun, Progress},
-    page::thousands,
+    page::{counted, thousands},
     report::{End, HTML},
     serve::{RECENT, Source, accept, for_browsers, page},
 };
 
+/// Suspended hosts that are named.
+const SUSPENDED: usize = 20;
 /// The most connections.
 const CONNECTIONS: usize = 64;
 
@@ -36,6 +38,8 @@ pub(crate) struct Shown {
     pub(crate) name: String,
     pub(crate) directory: PathBuf,
     pub(crate) progress: watch::Receiver<Progress>,
+    /// The hosts that take longest, and why.
+    pub(crate) slow: watch::Receiver<Vec<String>>,
     /// How it has ended, if it has: `None` with an error.
     pub(crate) end: Arc<OnceLock<Option<End>>>,
     /// Pauses it.
@@ -69,6 +73,10 @@ impl Source for Shown {
         let (series, recent) = read().unwrap_or_default();
         let Progress { counts, max_pages, active_hosts, in_flight, waits, .. } =
             *self.progress.borrow();
+        let mut slow = self.slow.borrow().clone();
+        let more = recent.suspended.len().saturating_sub(SUSPENDED);
+        slow.extend(recent.suspended.into_iter().take(SUSPENDED));
+        slow.extend((more > 0).then(|| format!("and {}", counted(more, "more suspended host"))));
         let (paused, active_hosts) = (*self.pause.borrow(), thousands(active_hosts as u64));
         let waits = waits.map(|waits| waits.to_string());
         let end = self.end.get().map(|end| match end {
@@ -98,7 +106,7 @@ impl Source for Shown {
             "left": counts.queued.min(max_pages.saturating_sub(counts.fetched)),
             "series": series,
             "judged": recent.judged,
-            "suspended": recent.suspended,
+            "slow": slow,
             "alarms": recent.alarms,
         })
     }

@@ -146,6 +146,16 @@ pub(crate) fn counted(number: impl TryInto<u64>, thing: &str) -> String {
     format!("{} {thing}{}", thousands(number), if number == 1 { "" } else { "s" })
 }
 
+/// A time, rounded down: `90 s`, `5 min`, `3 h`.
+#[cfg(feature = "crawl")]
+pub(crate) fn about(time: std::time::Duration) -> String {
+    match time.as_secs() {
+        seconds if seconds < 120 => format!("{seconds} s"),
+        seconds if seconds < 7_200 => format!("{} min", seconds / 60),
+        seconds => format!("{} h", seconds / 3_600),
+    }
+}
+
 /// Serialises a size in the largest unit that divides it, so that a configuration reads back the same value.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes the field by reference")]
 pub(crate) fn serialize_size<S: Serializer>(

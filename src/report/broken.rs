@@ -4,10 +4,11 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::fair;
 use crate::state::{Inlinks, Reason, Redirects, State, StateError, UrlId, UrlState};
 
-/// A report lists at most this many broken links, and as many pages with each.
-pub const BROKEN: usize = 100;
+/// A report lists at most this many broken links, with five times as many pages that have them.
+pub const BROKEN: usize = 2_000;
 
 /// A URL that got an error or no answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,8 +21,7 @@ pub struct BrokenLink {
     pub status: Option<u16>,
     /// The error, or where it redirects to.
     pub why: Option<String>,
-    /// The pages that link to it or to a URL that redirects to it, in the order in which they were found; in a report at most [`BROKEN`]. Empty
-    /// for a seed to which nothing links.
+    /// The pages that link to it or to a URL that redirects to it, in the order in which they were found. Empty for a seed to which nothing links.
     pub referrers: Vec<String>,
     /// How many pages they are.
     pub pages: u64,
@@ -29,18 +29,10 @@ pub struct BrokenLink {
     pub redirects: Vec<String>,
 }
 
-/// The summary in HTML names at most this many pages for a link.
-const SHOWN: usize = 10;
-
 impl BrokenLink {
-    /// The pages that are named in HTML.
-    pub(super) fn shown(&self) -> &[String] {
-        &self.referrers[..self.referrers.len().min(SHOWN)]
-    }
-
-    /// How many pages are not.
+    /// How many pages are not named.
     pub(super) fn unnamed(&self) -> u64 {
-        self.pages - self.shown().len() as u64
+        self.pages.saturating_sub(self.referrers.len() as u64)
     }
 }
 
@@ -61,8 +53,8 @@ impl Broken {
         }
     }
 
-    /// Calls `visit` with each broken link, at most `most` of them, in the order in which the URLs were found, each with at most `most` of the pages
-    /// that have it. Reads all links once.
+    /// Calls `visit` with each broken link, at most `most` of them, in the order in which the URLs were found, with the pages that have it: of all links
+    /// together at most five times as many. Returns how many broken links there are. Reads all links once.
     ///
     /// # Errors
     /// If the state cannot be read, or `visit` fails.
@@ -71,32 +63,35 @@ impl Broken {
         state: &State,
         most: usize,
         mut visit: impl FnMut(BrokenLink) -> Result<(), E>,
-    ) -> Result<(), E> {
+    ) -> Result<u64, E> {
         let Self { failed: mut broken, redirects } = self;
         let redirects = Redirects::load(state, redirects)?;
         broken.extend(state.gone_pages()?.into_iter().map(|id| (id, Reason::Status)));
         broken.extend(redirects.dead().map(|id| (id, Reason::Redirect)));
         broken.sort_by_key(|(id, _)| *id);
+        let count = broken.len() as u64;
         broken.truncate(most);
         let ids: HashSet<UrlId> = broken.iter().map(|(id, _)| *id).collect();
-        let mut inlinks = state.inlinks(&ids, &redirects)?;
+        let mut inlinks = state.inlinks(&ids, &redirects, most)?;
+        let pages = inlinks.values().map(|it| it.pages.len()).collect();
+        let each = fair(most.saturating_mul(5), pages).min(most);
         let names = |ids: &[UrlId]| {
-            let names = ids.iter().take(most).map(|id| Ok(state.url(*id)?.url.to_string()));
+            let names = ids.iter().take(each).map(|id| Ok(state.url(*id)?.url.to_string()));
             names.collect::<Result<Vec<_>, StateError>>()
         };
         for (id, reason) in broken {
             let row = state.url(id)?;
-            let Inlinks { pages, redirects } = inlinks.remove(&id).unwrap_or_default();
+            let Inlinks { pages, count, redirects } = inlinks.remove(&id).unwrap_or_default();
             visit(BrokenLink {
                 url: row.url.to_string(),
                 reason,
                 status: row.status,
                 why: row.detail,
                 referrers: names(&pages)?,
-                pages: pages.len() as u64,
+                pages: count,
                 redirects: names(&redirects)?,
             })?;
         }
-        Ok(())
+        Ok(count)
     }
 }

@@ -10,11 +10,12 @@ use url::Url;
 
 use crate::{
     filter::{Kind, Step},
+    index::Audit,
     page::DocId,
     report::{
-        BROKEN, CHANGED, ChangedPage, Counts, Distributions, EXAMPLES, End, Example, Host,
-        NEAR_MISSES, NearMiss, Omitted, POINTS, Pass, Report, SEEDS, Saved, Similarities,
-        SuspendedHost, UnreachableSeed, Warning,
+        ALARMS, BROKEN, CHANGED, ChangedPage, Counts, Distributions, EXAMPLES, End, Example, Host,
+        MANY_DUPLICATES, NEAR_MISSES, NearMiss, Omitted, POINTS, Pass, Point, Report, SEEDS, Saved,
+        Similarities, SuspendedHost, Unfetched, UnreachableSeed, Warning,
         broken::Broken,
         cluster::{Group, choose, clusters, site},
     },
@@ -41,9 +42,12 @@ pub(crate) struct Builder {
     unasked: (u64, Vec<UnreachableSeed>),
     #[serde(default)]
     distributions: Distributions,
-    /// How often something was noticed while pages were judged, and what at first; at most [`WARNINGS`].
+    /// What was noticed while pages were judged and holds, by kind and subject; at most [`WARNINGS`] of each kind.
     #[serde(default)]
-    alarms: (u64, Vec<Warning>),
+    noticed: BTreeMap<String, Warning>,
+    /// How often something was noticed, by kind, in the order of [`ALARMS`].
+    #[serde(default)]
+    alarms: [u64; ALARMS.len()],
 }
 
 /// The judged pages of a run, counted.
@@ -62,8 +66,9 @@ pub(crate) struct Pages {
     similarities: Similarities,
     /// The unique pages that are most similar to another one, and that one: similarity, URL, document.
     near_misses: Vec<(f32, String, DocId)>,
-    /// Characters of duplicates that were not stored.
+    /// Characters of duplicates that were not stored, and of pages that were.
     characters: u64,
+    stored: u64,
 }
 
 /// The URLs that failed, counted.
@@ -133,8 +138,9 @@ impl Builder {
         state.set_json(NAME, self)
     }
 
-    /// A start makes no pass over known pages, goes on with one, or begins one.
+    /// A start makes no pass over known pages, goes on with one, or begins one. It watches hosts anew; what has happened stays.
     pub(crate) fn start_pass(&mut self, is_made: bool, is_new: bool) {
+        self.noticed.retain(|_, alarm| matches!(alarm, Warning::Dropped { .. }));
         let known = self.pass.filter(|_| !is_new).unwrap_or_default();
         self.pass = is_made.then_some(known);
     }
@@ -171,16 +177,26 @@ impl Builder {
         self.unasked = (count, seeds);
     }
 
-    /// Notes what was noticed while pages were judged.
-    pub(crate) fn note_alarm(&mut self, alarm: Warning) {
-        let (count, first) = &mut self.alarms;
-        *count += 1;
-        first.extend((first.len() < WARNINGS).then_some(alarm));
+    /// Notes what was noticed while pages were judged. Returns whether that is new.
+    pub(crate) fn note_alarm(&mut self, alarm: Warning) -> bool {
+        let Some((kind, of)) = alarm.alarm() else { return false };
+        let (name, known) = (alarm_name(kind, of), self.noticed.keys());
+        let is_new = !self.noticed.contains_key(&name);
+        self.alarms[kind] += u64::from(is_new);
+        if !is_new || known.filter(|it| it.starts_with(ALARMS[kind])).count() < WARNINGS {
+            self.noticed.insert(name, alarm);
+        }
+        is_new
     }
 
-    /// How often something was noticed while pages were judged, and what at first.
-    pub(crate) fn alarms(&self) -> (u64, &[Warning]) {
-        (self.alarms.0, &self.alarms.1)
+    /// What was noticed of this kind and subject does not hold any more.
+    pub(crate) fn end_alarm(&mut self, kind: usize, of: &str) {
+        self.noticed.remove(&alarm_name(kind, of));
+    }
+
+    /// How often something was noticed while pages were judged, by kind, and what of it holds.
+    pub(crate) fn alarms(&self) -> ([u64; ALARMS.len()], impl Iterator<Item = &Warning>) {
+        (self.alarms, self.noticed.values())
     }
 
     /// Counts the pages and URLs of the state, and adds them to the report of a run. `keeps`: whether duplicates are stored, according to the current policy: of the same site, of other sites.
@@ -204,15 +220,13 @@ impl Builder {
         }
         run.suspended = std::mem::take(&mut urls.suspended);
         run.suspended.sort_by(|a, b| b.urls.cmp(&a.urls).then_with(|| a.host.cmp(&b.host)));
-        run.saved = Saved { requests: unrequested(&run.counts), characters: found.characters };
+        run.series = state.series(POINTS)?;
+        run.saved = found.saved(&run, &state.files()?);
         let hosts = found.take_hosts();
-        let named = |(name, host)| Host { host: name, ..host };
-        let mut hosts: Vec<_> = hosts.into_iter().map(named).collect();
-        hosts.sort_by(|a, b| b.fetched.cmp(&a.fetched).then_with(|| a.host.cmp(&b.host)));
         let all: Vec<Group> = std::mem::take(&mut found.groups).into_values().collect();
         let examples = std::mem::take(&mut urls.examples);
         let mut broken = Vec::new();
-        std::mem::take(&mut urls.broken).for_each(state, BROKEN, |link| {
+        let broken_count = std::mem::take(&mut urls.broken).for_each(state, BROKEN, |link| {
             broken.push(link);
             Ok::<_, StateError>(())
         })?;
@@ -239,8 +253,9 @@ impl Builder {
             near_misses: near_misses.collect::<Result<_, StateError>>()?,
             similarities: found.similarities,
             distributions: self.distributions.clone(),
-            series: state.series(POINTS)?,
             broken,
+            broken_count,
+            changed_count: state.count_changed_pages()?,
             hosts,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             ..run
@@ -274,29 +289,37 @@ impl Builder {
             };
             nothing = nothing.filter(|nothing| !is_said(nothing));
         }
-        let retry = state.failures_to_retry()?.map(Warning::of_failures);
-        let missed = Warning::of_audit(&run.search.audit);
+        let retry = state.failures_to_retry()?.map(|(urls, first)| Warning::Retry {
+            urls,
+            example: first.url.to_string(),
+            status: first.status,
+            due: first.due_at().into(),
+        });
+        let Audit { checked, missed, .. } = run.search.audit;
+        let missed = (missed > 0).then_some(Warning::Missed { missed, checked });
         let (count, seeds) = self.unasked.clone();
         let unasked = (count > 0).then_some(Warning::Unasked { count, seeds });
         let first = unreachable.into_iter().chain(unasked).chain(open).chain(nothing);
         let mut warnings: Vec<_> = first.chain(retry).chain(missed).collect();
         warnings.extend(run.warnings.iter().cloned());
-        warnings.extend(Warning::of_queued(run.end, &run.learnt));
-        warnings.extend(Warning::of_deferred(&run.learnt));
+        let queued = Unfetched::of(&run.learnt.queued).filter(|_| run.end == End::Budget);
+        warnings.extend(queued.map(Warning::Queued));
+        warnings.extend(Unfetched::of(&run.learnt.deferred).map(Warning::Deferred));
         warnings.extend(Warning::of_unstored(keeps, found.unstored));
         let (pages, first) = found.needs_scripts;
         if pages > 0 {
             warnings.push(Warning::Scripts { pages, example: state.name_of(first)? });
         }
         // The others are counted to the end.
-        let dropped = self.alarms.1.iter().filter(|alarm| matches!(alarm, Warning::Dropped { .. }));
+        let dropped = self.noticed.values().filter(|it| matches!(it, Warning::Dropped { .. }));
         warnings.extend(dropped.cloned());
         warnings.extend(hosts.iter().filter_map(Warning::of_host));
         warnings.extend(Warning::of_sites(hosts));
-        let mut largest: Vec<_> = groups.iter().map(|it| (it.count, it.document)).collect();
-        largest.sort_by_key(|&(count, document)| (Reverse(count), document));
-        for (count, document) in largest.into_iter().take(WARNINGS) {
-            warnings.extend(Warning::of_cluster(count, || state.name_of(document))?);
+        let mut large: Vec<_> = groups.iter().filter(|it| it.count > MANY_DUPLICATES).collect();
+        large.sort_by_key(|it| (Reverse(it.count), it.document));
+        for Group { document, count, .. } in large.into_iter().take(WARNINGS) {
+            let url = state.name_of(*document)?;
+            warnings.push(Warning::ManyDuplicates { url, duplicates: *count });
         }
         Ok(warnings)
     }
@@ -328,6 +351,8 @@ impl Pages {
         let JudgedDocument { name: url, stored, judgement, .. } = document;
         self.counts.fetched += 1;
         self.counts.stored += u64::from(*stored);
+        let characters = if *stored { &mut self.stored } else { &mut self.characters };
+        *characters += u64::from(judgement.facts.chars);
         if document.needs_scripts {
             let (pages, first) = self.needs_scripts;
             self.needs_scripts = (pages + 1, if pages == 0 { judgement.id } else { first });
@@ -367,10 +392,29 @@ impl Pages {
         }
         if !stored {
             self.unstored[usize::from(!same_site)] += 1;
-            self.characters += u64::from(judgement.facts.chars);
         }
         let new = || Group::new(found.of, judgement.facts.lang);
         self.groups.entry(found.of).or_insert_with(new).add(found);
+    }
+
+    /// What the filter saved in a run with these files: what was not requested or not stored, and estimates of its bytes.
+    fn saved(&self, run: &Report, files: &[(String, u64)]) -> Saved {
+        let reasons = [Reason::Rule, Reason::LowYield, Reason::DuplicateLinks];
+        let requests = reasons.iter().filter_map(|reason| run.counts.skipped.get(reason)).sum();
+        // As much as `of` has of `whole`.
+        let part = |of: u64, whole: u64, parts: u64| {
+            let bytes = u128::from(of) * u128::from(whole) / u128::from(parts.max(1));
+            u64::try_from(bytes).unwrap_or(u64::MAX)
+        };
+        let Point { bytes, fetched, .. } = run.series.last().copied().unwrap_or_default();
+        let pages = files.iter().filter(|(name, _)| name.starts_with("pages"));
+        let written = pages.map(|(_, size)| size).sum();
+        Saved {
+            requests,
+            characters: self.characters,
+            transfer: part(requests, bytes, fetched),
+            storage: part(self.characters, written, self.stored),
+        }
     }
 
     fn number_of(&mut self, name: String) -> u32 {
@@ -378,16 +422,21 @@ impl Pages {
         *self.names.entry(name).or_insert(next)
     }
 
-    /// The hosts, each with that whose pages it repeats most.
-    fn take_hosts(&mut self) -> HashMap<String, Host> {
+    /// The hosts, each with that whose pages it repeats most, the one with the most pages first.
+    fn take_hosts(&mut self) -> Vec<Host> {
         let mut hosts = std::mem::take(&mut self.hosts);
         let names: HashMap<_, _> = self.names.iter().map(|(name, at)| (*at, name)).collect();
         for ((host, of), &pages) in &self.repeats {
+            let back = self.repeats.get(&(*of, *host)).copied().unwrap_or(0);
             let (host, of) = (hosts.entry(names[host].clone()).or_default(), names[of]);
             if (pages, Some(of)) > (host.repeats_pages, host.repeats.as_ref()) {
                 (host.repeats_pages, host.repeats) = (pages, Some(of.clone()));
+                host.repeated = back;
             }
         }
+        let with_name = |(name, host)| Host { host: name, ..host };
+        let mut hosts: Vec<_> = hosts.into_iter().map(with_name).collect();
+        hosts.sort_by(|a, b| b.fetched.cmp(&a.fetched).then_with(|| a.host.cmp(&b.host)));
         hosts
     }
 
@@ -450,10 +499,9 @@ fn is_no_page(reason: Reason) -> bool {
     is_failure(reason) || matches!(reason, Reason::Noindex | Reason::ContentType | Reason::Robots)
 }
 
-/// URLs that were not requested because of what the filter or the learner knew.
-fn unrequested(counts: &Counts) -> u64 {
-    let reasons = [Reason::Rule, Reason::LowYield, Reason::DuplicateLinks];
-    reasons.iter().filter_map(|reason| counts.skipped.get(reason)).sum()
+/// The name under which something is kept that was noticed.
+fn alarm_name(kind: usize, of: &str) -> String {
+    format!("{} {of}", ALARMS[kind])
 }
 
 fn is_failure(reason: Reason) -> bool {

@@ -7,7 +7,7 @@ use std::{
 
 use url::Url;
 
-use super::{CLUSTERS, Cluster, MEMBERS, Member};
+use super::{CLUSTERS, Cluster, MEMBERS, Member, fair};
 use crate::{
     filter::{Kind, Match},
     page::{DocId, Lang, site_of},
@@ -61,9 +61,8 @@ fn doubtful_first(a: &Group, b: &Group) -> Ordering {
 
 /// The clusters with the least similar of their pages.
 pub(super) fn clusters(state: &State, groups: &[Group]) -> Result<Vec<Cluster>, StateError> {
-    let named = |most: u64| groups.iter().map(|group| group.count.min(most)).sum::<u64>();
-    let has_room = |power: &u32| named(1 << power) <= MEMBERS as u64;
-    let most = 1_usize << (0..MEMBERS.ilog2()).rev().find(has_room).unwrap_or(0);
+    let count = |group: &Group| usize::try_from(group.count).unwrap_or(usize::MAX);
+    let most = fair(MEMBERS, groups.iter().map(count).collect());
     let mut members: HashMap<_, Vec<_>> =
         groups.iter().map(|group| (group.document, Vec::new())).collect();
     state.for_each_document(|document| {

@@ -39,32 +39,28 @@ pub enum Piece {
     Omitted(usize),
 }
 
-/// The texts of the least similar near duplicates of a report, and of what they repeat, by their URLs.
+/// The texts of near duplicates, and of what they repeat, by their URLs.
 #[derive(Debug, Default)]
 pub(crate) struct Differences(HashMap<String, String>);
 
 impl Differences {
-    /// Reads the texts from a run directory and its state. Pages whose texts are not stored are left out.
+    /// Reads the texts of these near duplicates, each after the page that it repeats, from a run directory and its state. Pages whose texts are not
+    /// stored are left out.
     ///
     /// # Errors
     /// If they cannot be read.
     pub(crate) fn read(
-        report: &Report,
+        pairs: &[(&str, &str)],
         state: &State,
         directory: &Path,
     ) -> Result<io::Result<Self>, StateError> {
-        let wanted = doubtful(&report.clusters);
         let mut texts = HashMap::new();
-        for &(_, cluster, member) in &wanted {
-            let url = &report.clusters[cluster].members[member].url;
+        for (_, url) in pairs {
             let document = state.document_named(url)?.filter(|document| !document.stored);
             let text = document.map(|document| state.text_of(document.judgement.id)).transpose()?;
-            texts.extend(text.flatten().map(|kept| (url.clone(), kept.text)));
+            texts.extend(text.flatten().map(|kept| ((*url).to_owned(), kept.text)));
         }
-        let urls = wanted.iter().flat_map(|&(_, cluster, member)| {
-            let cluster = &report.clusters[cluster];
-            [&*cluster.url, &*cluster.members[member].url]
-        });
+        let urls = pairs.iter().flat_map(|(kept, url)| [*kept, *url]);
         let missing: HashSet<&str> = urls.filter(|url| !texts.contains_key(*url)).collect();
         Ok(texts_of(directory, &missing).map(|stored| {
             texts.extend(stored);
@@ -72,25 +68,42 @@ impl Differences {
         }))
     }
 
-    /// Adds the differences to the report.
-    pub(crate) fn add_to(&self, report: &mut Report) {
-        for (_, cluster, member) in doubtful(&report.clusters) {
-            let Cluster { url, members, .. } = &mut report.clusters[cluster];
-            let member = &mut members[member];
-            if let (Some(kept), Some(repeat)) = (self.0.get(url), self.0.get(&member.url)) {
-                member.difference = difference(kept, repeat);
+    /// In what a near duplicate differs from the page that it repeats, if both texts are known.
+    pub(crate) fn between(&self, kept: &str, repeat: &str) -> Option<Vec<Piece>> {
+        Some(difference(self.0.get(kept)?, self.0.get(repeat)?))
+    }
+
+    /// Adds the differences of the least similar near duplicates to a report.
+    ///
+    /// # Errors
+    /// If the state cannot be read.
+    pub(crate) fn add_to(
+        report: &mut Report,
+        state: &State,
+        directory: &Path,
+    ) -> Result<io::Result<()>, StateError> {
+        let wanted = doubtful(&report.clusters);
+        let pair = |&(_, at, member): &(f32, usize, usize)| {
+            let cluster = &report.clusters[at];
+            (&*cluster.url, &*cluster.members[member].url)
+        };
+        let read = Self::read(&wanted.iter().map(pair).collect::<Vec<_>>(), state, directory)?;
+        Ok(read.map(|texts| {
+            for (_, at, member) in wanted {
+                let Cluster { url, members, .. } = &mut report.clusters[at];
+                let member = &mut members[member];
+                member.difference = texts.between(url, &member.url).unwrap_or_default();
             }
-        }
+        }))
     }
 }
 
 /// The least similar near duplicates: similarity, place of the cluster, place in it.
 fn doubtful(clusters: &[Cluster]) -> Vec<(f32, usize, usize)> {
-    let is_near = |member: &&(usize, &Member)| member.1.verdict == VerdictName::Near;
-    let of_cluster = |(at, cluster): (usize, &Cluster)| -> Vec<_> {
-        let members: Vec<_> = cluster.members.iter().enumerate().collect();
-        let near = members.iter().filter(is_near);
-        near.map(|(member, it)| (it.similarity, at, *member)).collect()
+    let is_near = |(_, member): &(usize, &Member)| member.verdict == VerdictName::Near;
+    let of_cluster = |(at, cluster): (usize, &'_ Cluster)| {
+        let near = cluster.members.iter().enumerate().filter(is_near);
+        near.map(|(member, it)| (it.similarity, at, member)).collect::<Vec<_>>()
     };
     let mut all: Vec<_> = clusters.iter().enumerate().flat_map(of_cluster).collect();
     all.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));

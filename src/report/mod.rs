@@ -10,6 +10,7 @@ mod difference;
 mod distribution;
 mod render;
 mod series;
+mod text;
 mod warning;
 
 #[cfg(test)]
@@ -35,11 +36,11 @@ pub(crate) use difference::Differences;
 pub use difference::{DIFFERENCES, Piece};
 pub use distribution::{Distributions, Similarities};
 pub(crate) use render::audited;
-pub(crate) use render::minute;
 pub(crate) use series::Series;
 pub use series::{POINTS, Point};
-pub(crate) use warning::{MANY_DUPLICATES, SEEDS, is_mirror};
-pub use warning::{MovedSeed, Unfetched, UnreachableSeed, Warning};
+pub(crate) use text::minute;
+pub use warning::{ALARMS, MovedSeed, Unfetched, UnreachableSeed, Warning};
+pub(crate) use warning::{MANY_DUPLICATES, MIRROR, SEEDS, UNREPRESENTED, mirrored};
 
 /// The report for programs.
 pub const JSON: &str = "report.json";
@@ -75,10 +76,14 @@ pub struct Report {
     pub omitted: Omitted,
     /// The first URLs that got an error or no answer, in the order in which they were found; at most [`BROKEN`].
     pub broken: Vec<BrokenLink>,
+    /// How many there are.
+    pub broken_count: u64,
     /// The first URLs that were skipped for each reason, in the order in which they were found; at most [`EXAMPLES`] of each.
     pub examples: Vec<Example>,
     /// Known pages that had changed or were gone, the one that was asked for last first; at most [`CHANGED`].
     pub changed: Vec<ChangedPage>,
+    /// How many there are.
+    pub changed_count: u64,
     /// The unique pages that are most similar to another page, the most similar first; at most [`NEAR_MISSES`].
     pub near_misses: Vec<NearMiss>,
     /// How similar pages were to those that they were compared with.
@@ -137,6 +142,9 @@ pub struct RuleReport {
     pub revoked: bool,
     /// It comes from the configuration.
     pub imported: bool,
+    /// It is about dead links: these were compared, and failures are pages.
+    #[serde(default)]
+    pub dead: bool,
 }
 
 /// URLs of one pattern that are deferred or queued.
@@ -148,6 +156,9 @@ pub struct DeferredUrls {
     pub by: Reason,
     /// The rule, or the pattern that gives little; empty if they are queued.
     pub why: String,
+    /// What speaks for that; empty if they are queued.
+    #[serde(default)]
+    pub evidence: String,
     /// Their number.
     pub urls: u64,
     /// How many of them are estimated to have a new text.
@@ -247,6 +258,12 @@ pub struct Saved {
     pub requests: u64,
     /// Characters of text of duplicates that are not stored.
     pub characters: u64,
+    /// Bytes that the requests would have brought, if their pages were as large as those of the run on average.
+    #[serde(default)]
+    pub transfer: u64,
+    /// Bytes that the characters would take, if they took as many as those that are stored.
+    #[serde(default)]
+    pub storage: u64,
 }
 
 /// A URL that was skipped.
@@ -292,11 +309,11 @@ pub const CLUSTERS: usize = 10_000;
 /// A report names at most this many members of clusters, of large ones equally many.
 pub const MEMBERS: usize = 12_000;
 /// A report names at most this many URLs of a reason.
-pub const EXAMPLES: usize = 50;
+pub const EXAMPLES: usize = 2_000;
 /// A report names at most this many unique pages that are nearly near duplicates.
 pub const NEAR_MISSES: usize = 20;
 /// A report names at most this many pages that had changed.
-pub const CHANGED: usize = 200;
+pub const CHANGED: usize = 2_000;
 
 /// A unique page and the pages that repeat it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -394,6 +411,9 @@ pub struct Host {
     pub repeats: Option<String>,
     /// How many they are.
     pub repeats_pages: u64,
+    /// Pages of that host that repeat pages of this one.
+    #[serde(default)]
+    pub repeated: u64,
     /// URLs that got an error or no answer.
     pub failed: u64,
 }
@@ -448,6 +468,18 @@ impl Host {
     pub fn judged(&self) -> u64 {
         self.unique + self.same_site + self.cross_site
     }
+}
+
+/// How much each one may have of what there is room for, if those that want less get all of it (max-min fairness).
+fn fair(room: usize, mut wanted: Vec<usize>) -> usize {
+    wanted.sort_unstable();
+    let (mut left, count) = (room, wanted.len());
+    let mut share = |(at, wanted): (usize, usize)| {
+        let share = left / (count - at);
+        left -= share.min(wanted);
+        (wanted > share).then_some(share)
+    };
+    wanted.into_iter().enumerate().find_map(&mut share).unwrap_or(usize::MAX)
 }
 
 /// A report that cannot be read or written.

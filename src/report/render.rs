@@ -4,11 +4,12 @@
 //! longer.
 
 use std::{
-    cmp::{Ordering, Reverse},
+    cmp::Reverse,
+    collections::HashMap,
     fmt::{self, Formatter},
 };
 
-use askama::{PrimitiveType, Template};
+use askama::Template;
 use url::Url;
 
 use crate::{
@@ -16,8 +17,11 @@ use crate::{
     index::{Audit, BlockIndex},
     page::{counted, thousands},
     report::{
-        Cluster, End, Exact, Example, Member, Piece, Report, SuspendedHost,
+        BrokenLink, CLUSTERS, ChangedPage, Cluster, DeferredUrls, End, Example, Host, NearMiss,
+        Piece, Report, RuleReport, SuspendedHost, Warning,
         chart::{BarChart, areas},
+        fair,
+        text::{duration, grouped, minute, percent, shown, size},
     },
     sink::{CHANGES, DUPLICATES, PAGES, VerdictName},
     state::Reason,
@@ -28,17 +32,20 @@ const COLUMNS: usize = 80;
 /// Warnings and suspended hosts in the summary; the files have all.
 const SUMMARY_WARNINGS: usize = 5;
 const SUMMARY_HOSTS: usize = 10;
-/// Hosts in the page; `report.json` has all.
-const PAGE_HOSTS: usize = 200;
+/// Bytes that the lists of the page take together, at most: with all else it has less than 10 MB.
+const ROOM: usize = 9_500_000;
 /// Groups in the page that are elements at once: with a script, the others stay text until they are needed.
 const PAGE_CLUSTERS: usize = 500;
+/// Pages with a broken link that are shown at once.
+const BROKEN_SHOWN: usize = 10;
+/// Characters of a title or URL in the page, and of a part of a text.
+const NAME: usize = 300;
+const TEXT: usize = 4_000;
 /// Thresholds that the page compares with that of the run.
 const THRESHOLDS: [f64; 6] = [0.5, 0.6, 0.7, 0.8, 0.9, 0.96];
 /// The script of the page. Only a script with this hash may run in it.
 const SCRIPT: &str = include_str!("report.js");
-const SCRIPT_HASH: &str = "sha256-+prjjg9kxBDF1EZVE7g4znRluUWGIpVApM59jUe8T6g=";
-/// Characters of a title or URL in the page.
-const PAGE_CHARS: usize = 300;
+const SCRIPT_HASH: &str = "sha256-huxowaGnqBjKlho7PkyGOhmUftb3N0127i7n7TLFwUw=";
 
 #[derive(Template)]
 #[template(path = "report.html", config = "src/report/askama.toml")]
@@ -46,8 +53,61 @@ struct Page<'a> {
     report: &'a Report,
     /// The most frequent first.
     reasons: Vec<(Reason, u64)>,
+    groups: List,
+    /// The other lists; those of skipped URLs have the names of their reasons.
+    lists: HashMap<String, List>,
     similarities: BarChart,
     distributions: [BarChart; 3],
+}
+
+/// An entry of a list of the page.
+#[derive(Template)]
+#[template(path = "row.html", config = "src/report/askama.toml")]
+enum Row<'a> {
+    Cluster(&'a Cluster),
+    Warning(&'a Warning),
+    NearMiss(&'a NearMiss),
+    Host(&'a Host),
+    Suspended(&'a SuspendedHost),
+    Changed(&'a ChangedPage),
+    Queued(&'a DeferredUrls),
+    Deferred(&'a DeferredUrls),
+    Rule(&'a RuleReport),
+    Skipped(&'a Example),
+    Broken(&'a BrokenLink),
+}
+
+/// The first entries of a list as HTML, and how many there are.
+struct List {
+    rows: Vec<String>,
+    all: u64,
+}
+
+impl List {
+    fn new<'a, T: 'a>(
+        all: u64,
+        entries: impl IntoIterator<Item = &'a T>,
+        row: fn(&'a T) -> Row<'a>,
+    ) -> Self {
+        let html = |it| row(it).render().expect("the template writes into memory");
+        let rows: Vec<_> = entries.into_iter().take(CLUSTERS).map(html).collect();
+        Self { all: all.max(rows.len() as u64), rows }
+    }
+
+    fn bytes(&self) -> usize {
+        self.rows.iter().map(String::len).sum()
+    }
+
+    /// Leaves as many entries as this many bytes have room for.
+    fn cut(&mut self, mut room: usize) {
+        let fits = |row: &&String| room.checked_sub(row.len()).map(|left| room = left).is_some();
+        let fitting = self.rows.iter().take_while(fits).count();
+        self.rows.truncate(fitting);
+    }
+
+    fn is_cut(&self) -> bool {
+        (self.rows.len() as u64) < self.all
+    }
 }
 
 /// Renders the page.
@@ -56,144 +116,79 @@ pub(super) fn html(report: &Report) -> String {
     reasons.sort_by_key(|(_, count)| Reverse(*count));
     let similarities =
         BarChart::of_similarities(&report.similarities, report.fingerprint.similarity);
+    let (mut groups, mut lists) =
+        (List::new(report.cluster_count, &report.clusters, Row::Cluster), lists(report));
+    // The groups may take what the others leave, at least half of the room; of the others, the short ones are whole.
+    let room = ROOM - groups.bytes().min(ROOM / 2);
+    let share = fair(room, lists.values().map(List::bytes).collect());
+    for list in lists.values_mut() {
+        list.cut(share);
+    }
+    groups.cut(ROOM - lists.values().map(List::bytes).sum::<usize>());
     let distributions = BarChart::of_distributions(&report.distributions);
-    let page = Page { report, reasons, similarities, distributions };
+    let page = Page { report, reasons, groups, lists, similarities, distributions };
     page.render().expect("the template writes into memory")
 }
 
+/// The lists of the page but that of the groups.
+fn lists(report: &Report) -> HashMap<String, List> {
+    let of_reason = |(&reason, &all): (&Reason, &u64)| {
+        let examples = report.examples.iter().filter(|it| it.reason == reason);
+        (reason.to_string(), List::new(all, examples, Row::Skipped))
+    };
+    let learnt = &report.learnt;
+    let others = [
+        ("warnings", List::new(report.warnings.len() as u64, &report.warnings, Row::Warning)),
+        ("near_misses", List::new(0, &report.near_misses, Row::NearMiss)),
+        ("hosts", List::new(report.hosts.len() as u64, &report.hosts, Row::Host)),
+        ("suspended", List::new(report.suspended.len() as u64, &report.suspended, Row::Suspended)),
+        ("changed", List::new(report.changed_count, &report.changed, Row::Changed)),
+        ("queued", List::new(0, &learnt.queued, Row::Queued)),
+        ("deferred", List::new(0, &learnt.deferred, Row::Deferred)),
+        ("rules", List::new(learnt.rules.len() as u64, &learnt.rules, Row::Rule)),
+        ("broken", List::new(report.broken_count, &report.broken, Row::Broken)),
+    ];
+    let others = others.map(|(name, list)| (name.to_owned(), list));
+    report.counts.skipped.iter().map(of_reason).chain(others).collect()
+}
+
 impl Page<'_> {
-    fn share(&self, part: impl PrimitiveType<Value = u64>) -> String {
-        percent(part.get(), self.report.counts.judged())
+    fn list(&self, name: impl fmt::Display) -> &List {
+        &self.lists[&name.to_string()]
     }
+}
 
-    /// The areas of the chart of pages over time.
-    fn chart(&self) -> Vec<(&'static str, String)> {
-        areas(&self.report.series)
-    }
+/// The address of a link, in ASCII: only `http` and `https` become links.
+fn href(url: &str) -> Option<String> {
+    let url = Url::parse(url).ok()?;
+    matches!(url.scheme(), "http" | "https").then(|| url.into())
+}
 
-    /// How many near duplicates there would be with other thresholds, and how many more or fewer that is.
-    fn thresholds(&self) -> Vec<(f64, u64, String)> {
-        let similarities = &self.report.similarities;
-        let now = similarities.near_from(self.report.fingerprint.similarity.unwrap_or(1.0));
-        let row = |&threshold: &f64| {
-            let near = similarities.near_from(threshold);
-            let change = match near.cmp(&now) {
-                Ordering::Equal => "as now".to_owned(),
-                Ordering::Greater => format!("{} more", thousands(near - now)),
-                Ordering::Less => format!("{} fewer", thousands(now - near)),
-            };
-            (threshold, near, change)
-        };
-        THRESHOLDS.iter().map(row).collect()
-    }
+/// A language that is safe in an attribute.
+fn lang(cluster: &Cluster) -> Option<&str> {
+    let is_safe = |lang: &&str| lang.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    cluster.lang.as_deref().filter(is_safe)
+}
 
-    /// The first URLs that were skipped for a reason.
-    fn examples(&self, reason: Reason) -> Vec<&Example> {
-        self.report.examples.iter().filter(|example| example.reason == reason).collect()
-    }
-
-    /// Whether more URLs were skipped for a reason than are named.
-    fn has_more(&self, reason: Reason) -> bool {
-        let count = self.report.counts.skipped.get(&reason).copied().unwrap_or(0);
-        count > self.examples(reason).len() as u64
-    }
-
-    /// Whether URLs are queued for this reason.
-    fn is_waiting(reason: Reason) -> bool {
-        matches!(reason, Reason::Pending | Reason::Host)
-    }
-
-    /// A part of a text.
-    fn text(text: &str) -> String {
-        shown(text, 4_000)
-    }
-
-    /// How long the run worked.
-    fn worked(&self) -> String {
-        duration(self.report.series.last().map_or(0.0, |point| point.at))
-    }
-
-    /// The address of a link, in ASCII: only `http` and `https` become links.
-    fn href(url: &str) -> Option<String> {
-        let url = Url::parse(url).ok()?;
-        matches!(url.scheme(), "http" | "https").then(|| url.into())
-    }
-
-    /// A language that is safe in an attribute.
-    fn lang(cluster: &Cluster) -> Option<&str> {
-        let is_safe = |lang: &&str| lang.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
-        cluster.lang.as_deref().filter(is_safe)
-    }
-
-    fn shown(text: &str) -> String {
-        shown(text, PAGE_CHARS)
-    }
-
-    fn grouped(number: impl PrimitiveType<Value = u64>) -> String {
-        thousands(number.get())
-    }
-
-    fn found_by(member: &Member) -> &'static str {
-        match (member.verdict, member.step) {
-            (VerdictName::Near, _) => "near",
-            (_, Some(Step::Body)) => "same body",
-            _ => "same text",
-        }
-    }
+/// The summary.
+#[derive(Template)]
+#[template(
+    path = "summary.txt",
+    config = "src/report/askama.toml",
+    escape = "none",
+    whitespace = "preserve"
+)]
+struct Summary<'a> {
+    report: &'a Report,
+    /// The warnings that come after the counts.
+    others: Vec<&'a Warning>,
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let counts = &self.counts;
-        let share = |part| percent(part, counts.judged());
-        let Exact { body, text } = counts.exact;
-        let steps = format!("{} byte for byte, {} by text", thousands(body), thousands(text));
-        let exact = counts.exact.sum();
-        for warning in self.warnings.iter().filter(|warning| warning.is_first()) {
-            wrap(f, 0, &format!("warning: {warning}"))?;
-            writeln!(f)?;
-        }
-        let is_past = matches!(self.end, End::Open | End::Interrupted | End::Nothing);
-        let after = if is_past { "after" } else { "in" };
-        let (name, time) = (shown(&self.name, 40), duration(self.seconds));
-        writeln!(f, "{name}: {} {after} {time}", self.end)?;
-        writeln!(f)?;
-        line(f, "fetched", counts.fetched, "", "")?;
-        line(f, "unique", counts.unique, &share(counts.unique), "")?;
-        line(f, "exact duplicates", exact, &share(exact), &steps)?;
-        line(f, "near duplicates", counts.near, &share(counts.near), "")?;
-        for (run, pages) in &self.against {
-            line(f, "  of another run", *pages, "", &shown(run, 40))?;
-        }
-        line(f, "stored", counts.stored, "", "")?;
-        if let Some(pass) = &self.pass {
-            line(f, "this pass", pass.asked(), "", "known pages asked for again:")?;
-            for (name, count, more) in [
-                ("  unchanged", pass.unchanged, ""),
-                ("  changed", pass.changed, "another text"),
-                ("  gone", pass.gone, ""),
-                ("  back", pass.back, ""),
-                ("  new", pass.new, "pages found for the first time"),
-            ] {
-                line(f, name, count, "", more)?;
-            }
-        }
-        let asked = counts.unchanged + counts.changed;
-        if asked > self.pass.map_or(0, |pass| pass.asked()) {
-            line(f, "all passes", asked, "", "known pages asked for again:")?;
-            line(f, "  unchanged", counts.unchanged, "", "")?;
-            line(f, "  changed", counts.changed, "", "each has a line in changes.jsonl")?;
-            line(f, "    gone", counts.gone, "", "")?;
-        }
-        if counts.all_skipped() > 0 {
-            line(f, "skipped", counts.all_skipped(), "", "not fetched, or no pages:")?;
-        }
-        for (reason, count) in &counts.skipped {
-            writeln!(f, "    {:<15}{:>9}  {}", reason, thousands(*count), reason.meaning())?;
-        }
-        audit(f, &self.search.audit)?;
-        suspended(f, &self.suspended)?;
-        warnings(f, self)
+        let others = self.warnings.iter().filter(|warning| !warning.is_first()).collect();
+        let summary = Summary { report: self, others }.render().map_err(|_| fmt::Error)?;
+        summary.lines().try_for_each(|line| wrap(f, line))
     }
 }
 
@@ -210,57 +205,13 @@ impl fmt::Display for End {
     }
 }
 
-fn line(f: &mut Formatter<'_>, name: &str, count: u64, share: &str, more: &str) -> fmt::Result {
-    let line = format!("  {name:<17}{:>9}{share:>10}   {more}", thousands(count));
-    writeln!(f, "{}", line.trim_end())
-}
-
-/// How the search was checked, if it was, and what it left out.
-fn audit(f: &mut Formatter<'_>, audit: &Audit) -> fmt::Result {
-    if audit.checked > 0 || audit.over > 0 {
-        writeln!(f)?;
+/// Breaks a line that is too long between words, and indents what follows. A word that is longer than a line is not broken.
+fn wrap(f: &mut Formatter<'_>, line: &str) -> fmt::Result {
+    let text = line.trim();
+    if line.trim_end().chars().count() <= COLUMNS {
+        return writeln!(f, "{}", line.trim_end());
     }
-    if audit.checked > 0 {
-        wrap(f, 2, &format!("audit: {}", audited(audit)))?;
-    }
-    if audit.over > 0 {
-        wrap(f, 2, &format!("not indexed: {}", not_indexed(audit.over)))?;
-    }
-    Ok(())
-}
-
-/// The suspended hosts, with the reason.
-fn suspended(f: &mut Formatter<'_>, hosts: &[SuspendedHost]) -> fmt::Result {
-    if !hosts.is_empty() {
-        writeln!(f)?;
-        line(f, "suspended hosts", hosts.len() as u64, "", "")?;
-    }
-    for host in hosts.iter().take(SUMMARY_HOSTS) {
-        let SuspendedHost { host, why, urls, until } = host;
-        let urls = counted(*urls, "URL");
-        let until = minute(*until);
-        wrap(f, 4, &format!("{}: {why}; {urls}, retried after {until}", shown(host, 200)))?;
-    }
-    match hosts.len().saturating_sub(SUMMARY_HOSTS) {
-        0 => Ok(()),
-        more => writeln!(f, "    and {} in the report", counted(more, "more host")),
-    }
-}
-
-fn warnings(f: &mut Formatter<'_>, Report { warnings, .. }: &Report) -> fmt::Result {
-    let others = || warnings.iter().filter(|warning| !warning.is_first());
-    for warning in others().take(SUMMARY_WARNINGS) {
-        writeln!(f)?;
-        wrap(f, 0, &format!("warning: {warning}"))?;
-    }
-    match others().count().saturating_sub(SUMMARY_WARNINGS) {
-        0 => Ok(()),
-        more => writeln!(f, "\nand {} in the report", counted(more, "more warning")),
-    }
-}
-
-/// Breaks a text between words and indents the second and later lines. A word that is longer than a line is not broken.
-fn wrap(f: &mut Formatter<'_>, margin: usize, text: &str) -> fmt::Result {
+    let margin = line.len() - line.trim_start().len();
     write!(f, "{:margin$}", "")?;
     let mut column = margin;
     for word in text.split(' ') {
@@ -278,70 +229,9 @@ fn wrap(f: &mut Formatter<'_>, margin: usize, text: &str) -> fmt::Result {
     writeln!(f)
 }
 
-/// Makes text from strangers safe to print: escapes control characters and marks that change the direction of writing, turns white
-/// space into spaces, and cuts what is longer than `limit` characters.
-pub(super) fn shown(text: &str, limit: usize) -> String {
-    let mut shown = String::with_capacity(text.len().min(4 * limit));
-    for (place, c) in text.chars().enumerate() {
-        match c {
-            _ if place == limit => {
-                shown.push('…');
-                break;
-            }
-            _ if c.is_whitespace() => shown.push(' '),
-            '\u{61c}'
-            | '\u{200b}'
-            | '\u{200e}'
-            | '\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}' => {
-                shown.extend(c.escape_unicode());
-            }
-            _ if c.is_control() => shown.extend(c.escape_unicode()),
-            _ => shown.push(c),
-        }
-    }
-    shown
-}
-
-/// A time to the minute.
-pub(crate) fn minute(at: jiff::Timestamp) -> String {
-    at.strftime("%Y-%m-%d %H:%M UTC").to_string()
-}
-
 /// How the index compared with a scan.
 pub(crate) fn audited(audit: &Audit) -> String {
     let Audit { checked, missed, .. } = audit;
     let checked = counted(*checked, "look-up");
     format!("{checked} compared with a scan, {} missed", thousands(*missed))
-}
-
-/// Pages that did not enter the index.
-fn not_indexed(pages: u64) -> String {
-    let limit = BlockIndex::EQUAL_LIMIT;
-    format!("{}, because {limit} in the window had the same fingerprint", counted(pages, "page"))
-}
-
-/// A share, such as `81.3 %`.
-fn percent(part: u64, whole: u64) -> String {
-    let per_mille = (u128::from(part) * 1000 + u128::from(whole) / 2) / u128::from(whole.max(1));
-    format!("{}.{} %", per_mille / 10, per_mille % 10)
-}
-
-/// A duration: `3.2 s`, `1 min 3 s` or `2 h 5 min`.
-fn duration(seconds: f64) -> String {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a cast from float saturates, and a run is not negative"
-    )]
-    let whole = seconds.round() as u64;
-    match whole {
-        0..10 => format!("{seconds:.1} s"),
-        10..60 => format!("{whole} s"),
-        60..3600 => format!("{} min {} s", whole / 60, whole % 60),
-        _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
-    }
 }

@@ -81,7 +81,7 @@
     draw();
   }
   const parts = [...document.querySelectorAll("section.rows")].map(part => ({
-    part, groups: part.querySelectorAll("details"), rows: [...part.querySelectorAll("tbody tr")].map(row => ({ row, text: row.textContent.toLowerCase() })),
+    part, groups: part.querySelectorAll(":scope > details"), rows: [...part.querySelectorAll("tbody tr")].map(row => ({ row, text: "" })),
   }));
   const search = () => {
     words = find("find").value.toLowerCase().split(/\s+/).filter(Boolean).map(normal);
@@ -90,7 +90,10 @@
     if (list) find("duplicates").hidden = isSearch && !hits;
     for (const { part, groups, rows } of parts) {
       let count = 0;
-      for (const { row, text } of rows) count += !(row.hidden = !isFound(text));
+      for (const entry of rows) {
+        if (isSearch && !entry.text) entry.text = entry.row.textContent.toLowerCase();
+        count += !(entry.row.hidden = isSearch && !isFound(entry.text));
+      }
       for (const group of groups) {
         group.open = isSearch && group.querySelector("tbody tr:not([hidden])") !== null;
         group.hidden = isSearch && !group.open;

@@ -337,7 +337,7 @@ fn the_summary_fits_a_terminal() {
         noindex                1  The page asks not to be indexed.
         duplicate_links        1  Only links of duplicates lead to it: not followed.
 
-    warning: 24 of 24 pages of mirror.test:8080 repeat pages of other hosts, such as
+    warning: 24 of 24 pages of mirror.test:8080 are on other hosts too, such as
       docs.example.org. If it is a mirror, exclude it from the seeds. If you want
       its pages, set dedup.cross_site.store = "keep" (dedup.same_site for hosts of
       one domain).
@@ -455,15 +455,18 @@ fn only_the_script_of_the_page_may_run() {
 #[test]
 fn the_first_urls_of_each_reason_are_named() {
     let mut run = counted_run();
-    for n in 0..2 * EXAMPLES {
+    for n in 0..EXAMPLES + 50 {
         run.skip(&format!("http://a.test/far/{n}"), Reason::Depth);
     }
     let report = run.finish(facts());
     let count = |reason| report.examples.iter().filter(|it| it.reason == reason).count();
     assert_eq!([count(Reason::Depth), count(Reason::Status)], [EXAMPLES, 12]);
     let html = report.html();
-    assert!(html.contains("http://a.test/far/49") && !html.contains("http://a.test/far/50"));
-    assert!(html.contains("The first 50; "));
+    let [last, next] = [EXAMPLES - 1, EXAMPLES].map(|n| format!("http://a.test/far/{n}\""));
+    assert!(html.contains(&last) && !html.contains(&next));
+    assert!(
+        html.contains("The first 2,000 of 2,050: <code>pagesieve export RUN</code> prints all.")
+    );
 }
 
 #[test]
@@ -512,7 +515,11 @@ fn direction_marks_and_control_characters_are_escaped() {
 #[test]
 fn only_web_addresses_are_links() {
     let html = hostile("x").html();
-    assert!(html.contains("<a href=\"http://a.test/x\" rel=\"noreferrer noopener nofollow\">"));
+    assert!(html.contains("<a href=\"http://a.test/x\">"));
+    // What holds for each of them stands at the head, and none opens a window.
+    assert!(html.contains("<meta name=\"referrer\" content=\"no-referrer\">"));
+    assert!(html.contains("<meta name=\"robots\" content=\"noindex, nofollow\">"));
+    assert!(!html.contains(" target="));
     let links: Vec<&str> = html.split("href=\"").skip(1).collect();
     assert!(links.iter().all(|link| {
         ["http", "pages", "dupl", "skip", "warc/", "report", "#"]
@@ -618,4 +625,115 @@ fn what_a_report_leaves_out_is_counted() {
         html.contains("Shown are 10,000 of 10,100 groups")
             && html.contains("Left out are 100 groups")
     );
+}
+
+/// A run of this many groups with URLs of this length.
+fn long_run(groups: usize, length: usize) -> Counted {
+    let mut run = Counted::new();
+    let url = |host: &str, n: usize| {
+        let url = format!("http://{host}.test/{n}/");
+        format!("{url}{}", "x".repeat(length - url.len()))
+    };
+    for n in 0..groups {
+        run.add(&near(&url("b", n), &url("a", n)), "A title of some thirty characters");
+    }
+    run
+}
+
+#[test]
+fn ten_thousand_groups_stay_below_ten_megabytes() {
+    for length in [75, 100, 150] {
+        let report = long_run(CLUSTERS, length).finish(facts());
+        let html = report.html();
+        let shown = html.matches("<details class=\"card cluster\"").count();
+        assert!(html.len() < 10_000_000, "{} with {length} characters", html.len());
+        assert!(
+            shown == CLUSTERS || length > 100 && shown > CLUSTERS * 8 / 10,
+            "{shown}: {length}"
+        );
+        let said = format!("Shown are {} of 10,000 groups", crate::page::thousands(shown as u64));
+        assert_eq!(html.contains(&said), shown < CLUSTERS, "{said}");
+    }
+}
+
+#[test]
+fn what_others_need_groups_leave_them_and_every_cut_list_says_how_many_there_are() {
+    let mut run = long_run(CLUSTERS, 300);
+    let path = "y".repeat(280);
+    for reason in [Reason::Depth, Reason::Scope, Reason::Robots, Reason::Budget, Reason::Status] {
+        for n in 0..3_000 {
+            run.skip(&format!("http://c.test/{reason}/{n}/{path}"), reason);
+        }
+    }
+    run.skip("http://c.test/short", Reason::Noindex);
+    let report = run.finish(facts());
+    assert_eq!((report.broken.len(), report.broken_count), (BROKEN, 3_000));
+    let html = report.html();
+    assert!((9_000_000..10_000_000).contains(&html.len()), "{}", html.len());
+    let groups = html.matches("<details class=\"card cluster\"").count();
+    assert!((1_500..3_000).contains(&groups), "{groups}");
+    assert!(html.contains("http://c.test/short"), "a short list is whole");
+    assert_eq!(html.matches(" of 3,000: <code>pagesieve export RUN</code> prints all.").count(), 5);
+    assert!(html.contains(" of 3,000: <code>pagesieve links RUN --broken</code> prints all"));
+}
+
+#[test]
+fn room_is_shared_so_that_those_who_want_little_get_it() {
+    assert_eq!(fair(10, vec![1, 2, 3]), usize::MAX);
+    assert_eq!(fair(10, vec![1, 20, 30]), 4);
+    assert_eq!(fair(10, vec![9, 9]), 5);
+    assert_eq!(fair(0, vec![0, 1]), 0);
+}
+
+#[test]
+fn of_two_hosts_with_the_same_pages_one_is_the_mirror() {
+    let mut run = Counted::new();
+    for n in 0..60 {
+        let [a, b] = ["a", "b"].map(|host| format!("http://{host}.test/{n}"));
+        // Who came first with a page is chance: no host repeats more than half of its pages.
+        let (first, then) = if n % 2 == 0 { (a, b) } else { (b, a) };
+        run.add(&unique(&first), "");
+        run.add(&near(&then, &first), "");
+    }
+    let [host, of] = ["b.test", "a.test"].map(str::to_owned);
+    let warnings = run.finish(facts()).warnings;
+    assert_eq!(warnings, [Warning::Mirror { host, pages: 60, duplicates: 60, of }]);
+}
+
+#[test]
+fn rules_about_dead_links_and_the_evidence_for_deferred_urls_are_shown() {
+    let rule = RuleReport {
+        site: "a.test".to_owned(),
+        part: "segment 1 of /*".to_owned(),
+        trials: 60,
+        failures: 0,
+        revoked: false,
+        imported: false,
+        dead: true,
+    };
+    let deferred = DeferredUrls {
+        pattern: "a.test/*/docs/#".to_owned(),
+        by: Reason::Rule,
+        why: "segment 1 of /* makes no difference where nothing is".to_owned(),
+        evidence: "60 dead links were compared".to_owned(),
+        urls: 167,
+        new: 0.5,
+        new_at_most: 8.0,
+        rearranged: 0.0,
+    };
+    let learnt = Learnt { rules: vec![rule], deferred: vec![deferred], queued: Vec::new() };
+    let html = Report { learnt, ..report() }.html();
+    assert!(html.contains("segment 1 of /*, where nothing is"));
+    assert!(html.contains("60 dead links were compared"));
+    assert!(html.contains("--h3: 'URLs'"), "a cell has its heading on a narrow screen");
+}
+
+#[test]
+fn what_is_saved_is_estimated_from_what_was_received_and_stored() {
+    let mut run = counted_run();
+    run.state.add_to_series(&Point { fetched: 1_000, bytes: 20_000, ..Point::default() }).unwrap();
+    run.skip("https://docs.example.org/old/2", Reason::Rule);
+    let report = run.finish(facts());
+    assert_eq!((report.saved.requests, report.saved.transfer), (2, 40));
+    assert!(report.html().contains("about 40 B were not received"));
 }

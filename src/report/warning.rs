@@ -7,9 +7,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    index::Audit,
-    page::{site_of, thousands},
-    report::{Counts, DeferredUrls, End, Host, Learnt, counted, render::shown},
+    page::site_of,
+    report::{
+        Counts, DeferredUrls, End, Host, counted,
+        text::{grouped, minute, shown},
+    },
     state::{Reason, SkipCause, StateError, UrlRow, UrlState},
 };
 
@@ -104,15 +106,16 @@ pub enum Warning {
         /// The first.
         example: String,
     },
-    /// More than half of a host's pages (at least 20) are duplicates of other hosts.
+    /// More than half of a host's pages (at least 20) are pages of other hosts too. Of two hosts with the same pages it is the one that repeats the other
+    /// more often.
     Mirror {
         /// The host.
         host: String,
         /// Its pages that were judged.
         pages: u64,
-        /// Those of them that repeat other hosts' pages.
+        /// Those of them that repeat other hosts' pages, or that `of` repeats.
         duplicates: u64,
-        /// Such a host; in a report, that of most of these pages.
+        /// The host whose pages it repeats most.
         #[serde(default)]
         of: String,
     },
@@ -160,9 +163,22 @@ pub struct Unfetched {
     pub rearranged: u64,
 }
 
-/// Whether a host with this many pages, of which so many repeat other hosts, is reported as a mirror.
-pub(crate) fn is_mirror(pages: u64, of_other_hosts: u64) -> bool {
-    pages >= MIRROR_PAGES && 2 * of_other_hosts > pages
+/// What is noticed while pages are judged: the kinds of these warnings.
+pub const ALARMS: [&str; 4] = ["dropped", "absorbing", "mirror", "unrepresented"];
+/// The places of those that may end.
+pub(crate) const MIRROR: usize = 2;
+pub(crate) const UNREPRESENTED: usize = 3;
+
+/// How many pages of a host with this many are those of other hosts too, if it is a mirror: `repeating` repeat them, most of them those of a host of which
+/// `repeated` pages repeat this one's. Which of the two came first with a page is chance; so they count together, and against the one that repeats more.
+pub(crate) fn mirrored(
+    pages: u64,
+    repeating: u64,
+    [(of_other, host), (repeated, other)]: [(u64, &str); 2],
+) -> Option<u64> {
+    let common = pages.min(repeating + repeated);
+    let is_mirror = pages >= MIRROR_PAGES && 2 * common > pages;
+    (is_mirror && (of_other, host) > (repeated, other)).then_some(common)
 }
 
 /// A report names at most this many unreachable seeds.
@@ -197,14 +213,14 @@ pub struct MovedSeed {
 }
 
 impl Warning {
-    /// The part of the page with its evidence, if it has one.
-    pub(super) fn evidence(&self) -> Option<&'static str> {
+    /// Its place in [`ALARMS`] and what it is about, if it is noticed while pages are judged.
+    pub(crate) fn alarm(&self) -> Option<(usize, &str)> {
         match self {
-            Self::ManyDuplicates { .. } => Some("duplicates"),
-            Self::Mirror { .. } | Self::Dropped { .. } | Self::Unrepresented { .. } => {
-                Some("hosts")
-            }
-            Self::Deferred(_) | Self::Queued(_) => Some("learnt"),
+            Self::Dropped { host, .. } => Some((0, host)),
+            Self::ManyDuplicates { url, .. } => Some((1, url)),
+            Self::Mirror { host, .. } => Some((MIRROR, host)),
+            // It is about all of them.
+            Self::Unrepresented { .. } => Some((UNREPRESENTED, "")),
             _ => None,
         }
     }
@@ -265,11 +281,7 @@ impl Warning {
             why: match (row.status, row.state) {
                 (Some(status), _) if row.detail.is_none() => format!("status {status}"),
                 (_, UrlState::Skipped(reason)) if answered => {
-                    [Some(reason.to_string()), row.detail]
-                        .into_iter()
-                        .flatten()
-                        .collect::<Vec<_>>()
-                        .join(": ")
+                    row.detail.map_or_else(|| reason.to_string(), |why| format!("{reason}: {why}"))
                 }
                 _ => row.detail.unwrap_or_default(),
             },
@@ -281,17 +293,6 @@ impl Warning {
         (count > 0).then(|| Self::Unreachable { count, seeds: seeds.collect() })
     }
 
-    /// Says which seeds have taken their scope along.
-    pub(crate) fn of_moved((count, seeds): (u64, Vec<MovedSeed>)) -> Self {
-        Self::Moved { count, seeds }
-    }
-
-    /// Says how many URLs are fetched again some hours after their failure, of which this one failed first.
-    pub(super) fn of_failures((urls, first): (u64, UrlRow)) -> Self {
-        let due = first.due_at().into();
-        Self::Retry { urls, example: first.url.to_string(), status: first.status, due }
-    }
-
     /// Warns of duplicates that are not stored although the policy now stores them: of the same site, of other sites.
     pub(super) fn of_unstored(keeps: [bool; 2], unstored: [u64; 2]) -> impl Iterator<Item = Self> {
         let keys = ["dedup.same_site.store", "dedup.cross_site.store"];
@@ -300,31 +301,11 @@ impl Warning {
             .map(|((_, duplicates), key)| Self::NotKept { duplicates, key: key.to_owned() })
     }
 
-    pub(super) fn of_audit(audit: &Audit) -> Option<Self> {
-        let Audit { checked, missed, .. } = *audit;
-        (missed > 0).then_some(Self::Missed { missed, checked })
-    }
-
-    /// Warns of URLs that are deferred by what was learnt.
-    pub(super) fn of_deferred(learnt: &Learnt) -> Option<Self> {
-        let all = Unfetched::of(&learnt.deferred);
-        (all.urls > 0).then_some(Self::Deferred(all))
-    }
-
-    /// Warns of URLs that are queued when the budget is spent.
-    pub(super) fn of_queued(end: End, learnt: &Learnt) -> Option<Self> {
-        let all = Unfetched::of(&learnt.queued);
-        (end == End::Budget && all.urls > 0).then_some(Self::Queued(all))
-    }
-
     pub(super) fn of_host(host: &Host) -> Option<Self> {
-        let pages = host.judged();
-        is_mirror(pages, host.other_host).then(|| Self::Mirror {
-            host: host.host.clone(),
-            pages,
-            duplicates: host.other_host,
-            of: host.repeats.clone().unwrap_or_default(),
-        })
+        let (pages, of) = (host.judged(), host.repeats.clone().unwrap_or_default());
+        let sides = [(host.repeats_pages, &*host.host), (host.repeated, &*of)];
+        let duplicates = mirrored(pages, host.other_host, sides)?;
+        Some(Self::Mirror { host: host.host.clone(), pages, duplicates, of })
     }
 
     /// Warns of sites without a page of their own, unless they are reported as mirrors.
@@ -341,16 +322,6 @@ impl Warning {
         let (site, pages) = ((*site).to_owned(), *pages);
         Some(Self::Unrepresented { sites: sites.len() as u64, site, pages })
     }
-
-    /// Warns of a page with this many duplicates. `url` finds its URL.
-    pub(super) fn of_cluster(
-        duplicates: u64,
-        url: impl FnOnce() -> Result<String, StateError>,
-    ) -> Result<Option<Self>, StateError> {
-        (duplicates > MANY_DUPLICATES)
-            .then(|| Ok(Self::ManyDuplicates { url: url()?, duplicates }))
-            .transpose()
-    }
 }
 
 /// The text of a warning.
@@ -361,10 +332,6 @@ struct Text<'a> {
 }
 
 impl Text<'_> {
-    fn grouped(number: impl PrimitiveType<Value = u64>) -> String {
-        thousands(number.get())
-    }
-
     fn counted(number: impl PrimitiveType<Value = u64>, thing: &str) -> String {
         counted(number.get(), thing)
     }
@@ -372,14 +339,6 @@ impl Text<'_> {
     fn are(number: impl PrimitiveType<Value = u64>, thing: &str) -> String {
         let (number, one) = (number.get(), number.get() == 1);
         format!("{} {}", counted(number, thing), if one { "is" } else { "are" })
-    }
-
-    fn shown(text: &str) -> String {
-        shown(text, SHOWN)
-    }
-
-    fn named(count: impl PrimitiveType<Value = u64>, seeds: &[UnreachableSeed]) -> String {
-        named(count.get(), seeds, |why| shown(why, SHOWN))
     }
 
     fn is_answered(seeds: &[UnreachableSeed]) -> bool {
@@ -395,14 +354,12 @@ impl Text<'_> {
         if cause == Some(SkipCause::RobotsNotReceived) { Reason::Failure } else { reason }
     }
 
-    /// Those that were asked and gave no answer come first.
-    fn unasked(count: impl PrimitiveType<Value = u64>, seeds: &[UnreachableSeed]) -> String {
-        let mut seeds = seeds.to_vec();
+    /// The seeds that a warning names: those that were asked and gave no answer come first.
+    fn named(seeds: &[UnreachableSeed]) -> Vec<&UnreachableSeed> {
+        let mut seeds: Vec<_> = seeds.iter().collect();
         seeds.sort_by_key(|seed| seed.why.is_empty());
-        named(count.get(), &seeds, |why| match why {
-            "" => "not asked".to_owned(),
-            why => format!("not reached so far: {}", shown(why, SHOWN)),
-        })
+        seeds.truncate(NAMED_SEEDS);
+        seeds
     }
 }
 
@@ -415,24 +372,14 @@ impl fmt::Display for Warning {
 
 impl Unfetched {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an estimate")]
-    fn of(groups: &[DeferredUrls]) -> Self {
+    pub(super) fn of(groups: &[DeferredUrls]) -> Option<Self> {
         let sum = |of: fn(&DeferredUrls) -> f64| groups.iter().map(of).sum::<f64>();
-        Self {
+        let all = Self {
             urls: groups.iter().map(|it| it.urls).sum(),
             new: sum(|it| it.new).round() as u64,
             new_at_most: sum(|it| it.new_at_most).ceil() as u64,
             rearranged: sum(|it| it.rearranged).round() as u64,
-        }
+        };
+        (all.urls > 0).then_some(all)
     }
-}
-
-/// The first seeds, with what is known of each, and how many more there are.
-fn named(count: u64, seeds: &[UnreachableSeed], about: impl Fn(&str) -> String) -> String {
-    let named = seeds.iter().take(NAMED_SEEDS);
-    let mut all: Vec<String> = named
-        .map(|UnreachableSeed { url, why, .. }| format!("{} ({})", shown(url, SHOWN), about(why)))
-        .collect();
-    let more = count.saturating_sub(NAMED_SEEDS as u64);
-    all.extend((more > 0).then(|| format!("and {}", counted(more, "more seed"))));
-    all.join("; ")
 }

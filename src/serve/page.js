@@ -14,15 +14,13 @@
   const duration = seconds => seconds < 60 ? seconds.toFixed(0) + " s"
     : seconds < 3600 ? Math.floor(seconds / 60) + " min" : (seconds / 3600).toFixed(1) + " h";
 
-  const titles = {
-    fetched: "Fetched", unique: "Unique", exact: "Exact duplicates", near: "Near duplicates", unchanged: "Unchanged",
-    queued: "Queued", failed: "Failed", window: "Window",
-  };
-  const count = (name, value, note) => {
-    if (!find(name)) find("figures").append(made("div", "card " + name, made("dt", "", titles[name]), made("dd", "")));
-    const place = find("figures").querySelector("." + name + " dd");
-    place.id = name;
-    place.replaceChildren(grouped(value), made("small", "", note ?? ""));
+  const drawLine = (name, values, shown) => {
+    const chart = find("chart-" + name), end = points.at(-1).at, most = Math.max(...values);
+    chart.hidden = !(most > 0);
+    const line = points.map((point, place) => (600 * point.at / end).toFixed(1) + "," + (120 - 120 * values[place] / (most || 1)).toFixed(1));
+    chart.querySelector("path").setAttribute("d", "M0,120L" + line.join("L") + "L600,120Z");
+    chart.querySelector(".now").textContent = shown(values.at(-1)) + ", at most " + shown(most);
+    chart.querySelector(".worked").textContent = duration(end);
   };
 
   const draw = unit => {
@@ -38,6 +36,12 @@
     find("path-unique").setAttribute("d", area(point => point.unique));
     find("all").textContent = grouped(all) + " " + unit;
     find("worked").textContent = duration(end.at);
+    find("verdicts").hidden = false;
+    const judged = point => point.unique + point.exact + point.near;
+    const rate = (point, place) => place ? (judged(point) - judged(points[place - 1])) / (point.at - points[place - 1].at) : 0;
+    drawLine("rate", points.map(rate), value => value.toFixed(1));
+    drawLine("waiting", points.map(point => point.queued), grouped);
+    drawLine("memory", points.map(point => point.memory), value => grouped(Math.round(value / 1e6)) + " MB");
   };
 
   const link = url => {
@@ -50,7 +54,7 @@
   const row = page => {
     const near = page.verdict === "near" ? " " + (Math.floor(100 * page.similarity) / 100).toFixed(2) : "";
     const repeats = page.match === null ? [] : [made("span", "address soft", "repeats ", link(page.match))];
-    return made("tr", "", made("td", "", made("span", "chip " + page.verdict, page.verdict + near)), made("td", "left", link(page.url), ...repeats));
+    return made("tr", "", made("td", "", made("span", "chip " + page.verdict, page.verdict + near)), made("td", "", link(page.url), ...repeats));
   };
 
   // What has not changed stays, so that it can be selected and clicked.
@@ -65,7 +69,7 @@
 
   const show = now => {
     find("name").textContent = document.title = now.name;
-    for (const name in titles) if (name in now.counts) count(name, now.counts[name], now.notes[name]);
+    for (const name in now.counts) if (find(name)) find(name).replaceChildren(grouped(now.counts[name]), made("small", "", now.notes[name] ?? ""));
     find("controls").hidden = !now.controlled;
     isPaused = now.paused;
     find("pause").textContent = isPaused ? "Resume" : "Pause";
@@ -86,7 +90,7 @@
     if (points.length > 1200) points = points.filter((_, place) => place % 2 === 0);
     draw(now.unit);
     fill("judged", now.judged, row);
-    fill("suspended", now.suspended ?? [], text => made("li", "", text));
+    fill("slow", now.slow ?? [], text => made("li", "", text));
     fill("alarms", now.alarms ?? [], text => made("p", "warning card", ...text.split(/(https?:\/\/[^\s);]+)/).map(link)));
   };
 

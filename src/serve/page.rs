@@ -20,7 +20,7 @@ use serde_json::Value;
 use tokio::{sync::watch, task, time::sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::report::POINTS;
+use crate::{page::thousands, report::POINTS};
 
 /// How often the page changes.
 const EVERY: Duration = Duration::from_secs(1);
@@ -28,7 +28,7 @@ const EVERY: Duration = Duration::from_secs(1);
 pub(crate) const RECENT: u64 = 20;
 const SCRIPT: &str = include_str!("page.js");
 /// Nothing but what is in the page, and the script with this hash.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-LQdCNLz5Qu0gHeW/TkU6WpiOY4S6hEV+TyyinQ8WiWA='; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-/es+7esymQjX1B82rTRVHK4gtNIbWr+d3EbcwpsB9Tw='; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// What runs, and is shown.
 pub(crate) trait Source: Send + Sync + 'static {
@@ -48,7 +48,24 @@ struct Page {
 
 #[derive(Template)]
 #[template(path = "page.html", config = "src/serve/askama.toml")]
-struct Html;
+struct Html {
+    /// What is shown at first; without a script it is all, and the page is loaded again and again.
+    now: Value,
+}
+
+impl Html {
+    fn text(&self, name: &str) -> &str {
+        self.now[name].as_str().unwrap_or_default()
+    }
+
+    fn count(&self, name: &str) -> Option<String> {
+        self.now["counts"][name].as_u64().map(thousands)
+    }
+
+    fn list(&self, name: &str) -> &[Value] {
+        self.now[name].as_array().map_or(&[], Vec::as_slice)
+    }
+}
 
 /// The routes of the page, and what keeps it up to date until the end. That is sent too; then the open pages get no more.
 pub(crate) fn page(
@@ -65,7 +82,7 @@ pub(crate) fn page(
             source.tick();
             // One receiver is that of the routes.
             if change.receiver_count() > 1 {
-                change.send_replace(read(&source, 1).await);
+                change.send_replace(read(&source, 1).await.to_string().into());
             }
         }
     };
@@ -73,14 +90,14 @@ pub(crate) fn page(
 }
 
 /// What the page shows now, with the last points of the series.
-async fn read(source: &Arc<dyn Source>, points: usize) -> Arc<str> {
+async fn read(source: &Arc<dyn Source>, points: usize) -> Value {
     let source = Arc::clone(source);
-    let reading = task::spawn_blocking(move || source.now(points).to_string());
-    reading.await.unwrap_or_default().into()
+    task::spawn_blocking(move || source.now(points)).await.unwrap_or_default()
 }
 
-async fn html() -> impl IntoResponse {
-    let page = Html.render().expect("the template writes into memory");
+async fn html(State(Page { source, .. }): State<Page>) -> impl IntoResponse {
+    let page = Html { now: read(&source, 1).await };
+    let page = page.render().expect("the template writes into memory");
     ([(CONTENT_SECURITY_POLICY, POLICY)], response::Html(page))
 }
 
@@ -89,7 +106,7 @@ async fn events(
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     // What was shown while somebody looked last is over.
     now.mark_unchanged();
-    let first = read(&source, POINTS).await;
+    let first = read(&source, POINTS).await.to_string().into();
     let events = stream::unfold((Some(first), now), |(first, mut now)| async move {
         let data = if let Some(first) = first {
             first
@@ -111,7 +128,7 @@ mod tests {
 
     #[test]
     fn the_script_of_the_page_may_run_in_it() {
-        let html = Html.render().unwrap();
+        let html = Html { now: Value::Null }.render().unwrap();
         let script = html.split_once("<script>").unwrap().1.split_once("</script>").unwrap().0;
         let hash = STANDARD.encode(Sha256::digest(script));
         assert!(POLICY.contains(&format!("script-src 'sha256-{hash}';")), "sha256-{hash}");

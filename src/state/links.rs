@@ -18,8 +18,10 @@ const DAMAGED: StateError = StateError::Damaged("the links of a page make no sen
 /// The pages that link to a URL, and the URLs by whose redirects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Inlinks {
-    /// Pages and sitemaps, in the order in which they were found.
+    /// The first pages and sitemaps, in the order in which they were found.
     pub(crate) pages: Vec<UrlId>,
+    /// How many there are.
+    pub(crate) count: u64,
     /// URLs that redirect there, also through other ones.
     pub(crate) redirects: Vec<UrlId>,
 }
@@ -60,7 +62,7 @@ impl State {
         self.each(sql, [], read, |(from, packed)| visit(from, unpack(from, &packed)?))
     }
 
-    /// Which pages link to these URLs, directly or by redirects. Reads all links once.
+    /// Which pages link to these URLs, directly or by redirects; of each URL at most `most` are named. Reads all links once.
     ///
     /// # Errors
     /// If SQLite fails or a row makes no sense.
@@ -68,6 +70,7 @@ impl State {
         &self,
         of: &HashSet<UrlId>,
         redirects: &Redirects,
+        most: usize,
     ) -> Result<HashMap<UrlId, Inlinks>, StateError> {
         let mut found: HashMap<UrlId, Inlinks> = HashMap::new();
         // Which of the URLs each one leads to.
@@ -90,11 +93,14 @@ impl State {
             if redirects.targets.contains_key(&from) {
                 return Ok(());
             }
-            for target in to.iter().filter_map(|id| leads.get(id)).flatten() {
-                let pages = &mut found.entry(*target).or_default().pages;
-                if pages.last() != Some(&from) {
-                    pages.push(from);
-                }
+            let mut targets: Vec<_> =
+                to.iter().filter_map(|id| leads.get(id)).flatten().copied().collect();
+            targets.sort_unstable();
+            targets.dedup();
+            for target in targets {
+                let inlinks = found.entry(target).or_default();
+                inlinks.count += 1;
+                inlinks.pages.extend((inlinks.pages.len() < most).then_some(from));
             }
             Ok::<_, StateError>(())
         })?;

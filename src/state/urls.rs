@@ -548,6 +548,15 @@ impl State {
         self.all(&sql, [most], |row| Ok((row.get(9)?, read_visit(row)?)))
     }
 
+    /// How many these are in all.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn count_changed_pages(&self) -> Result<u64, StateError> {
+        let sql = "SELECT count(*) FROM visits WHERE changes > 0 OR lost IS NOT NULL";
+        Ok(self.find(sql, [], |row| Ok(unsigned(row.get(0)?)))?.unwrap_or_default())
+    }
+
     /// How often pages that were asked for again had not changed, and had.
     ///
     /// # Errors

@@ -127,11 +127,12 @@ fn every_field_of_a_run_is_in_the_tables_and_every_field_in_the_tables_occurs() 
     let near_miss = NearMiss { url: String::new(), of: String::new(), similarity: 0.5 };
     report["near_misses"] = json!([near_miss]);
     report["learnt"] = json!({
-        "rules": [RuleReport { site: String::new(), part: String::new(), trials: 1, failures: 0, revoked: false, imported: false }],
+        "rules": [RuleReport { site: String::new(), part: String::new(), trials: 1, failures: 0, revoked: false, imported: false, dead: false }],
         "deferred": [DeferredUrls {
             pattern: String::new(),
             by: Reason::Rule,
             why: String::new(),
+            evidence: String::new(),
             urls: 1,
             new: 0.0,
             new_at_most: 1.0,

@@ -12,7 +12,7 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    serve::names_of_the_board,
+    serve::{labels_of_the_board, names_of_the_board},
     server::{Reply, Routes, Server},
 };
 
@@ -205,6 +205,9 @@ fn the_page_shows_the_crawl_and_nobody_without_a_token_stops_it() {
     let page = crawl.send("GET /", HERE);
     assert!(page.contains("content-security-policy: default-src 'none'"), "{page}");
     assert!(page.contains("script-src 'sha256-"), "{page}");
+    // Without a script it is loaded again and again.
+    assert!(page.contains("<noscript><meta http-equiv=\"refresh\""), "{page}");
+    assert!(number_after(&page, "<dd id=\"fetched\">") < 5_000, "{page}");
     let mut events = crawl.connect("GET /events", HERE);
     let shown = loop {
         let event = Crawl::event(&mut events);
@@ -220,11 +223,16 @@ fn the_page_shows_the_crawl_and_nobody_without_a_token_stops_it() {
         "pagesieve_crawl_pages_judged_total{verdict=\"unique\"} ",
         "pagesieve_crawl_urls_queued ",
         "pagesieve_crawl_pages_bytes_total ",
+        "pagesieve_crawl_alarms_total{kind=\"mirror\"} 0",
+        "pagesieve_crawl_alarms_total{kind=\"unrepresented\"} 0",
     ] {
         assert!(metrics.contains(line), "{line} is not in {metrics}");
     }
     for name in names_of_the_board().filter(|name| name.starts_with("pagesieve_crawl_")) {
         assert!(metrics.contains(&format!("# TYPE {name} ")), "{name} is not in {metrics}");
+    }
+    for label in labels_of_the_board() {
+        assert!(metrics.contains(&format!("{label}=\"")), "no metric has a label {label}");
     }
     assert!(crawl.send("POST /stop", HERE).starts_with("HTTP/1.1 403"));
     // A name that an attacker lets lead to this machine.

@@ -671,6 +671,14 @@ pub(crate) fn names_of_the_board() -> impl Iterator<Item = String> {
     names.map(str::to_owned).collect::<std::collections::BTreeSet<_>>().into_iter()
 }
 
+/// The labels by which the board divides metrics of a crawl.
+pub(crate) fn labels_of_the_board() -> impl Iterator<Item = &'static str> {
+    let board = include_str!("../../docs/operations/grafana.json");
+    let lines = board.lines().filter(|line| line.contains("pagesieve_crawl_"));
+    let lists = lines.filter_map(|line| Some(line.split_once("by (")?.1.split_once(')')?.0));
+    lists.flat_map(|list| list.split(", "))
+}
+
 /// The next event of the live page.
 fn event(stream: &mut BufReader<TcpStream>) -> Value {
     let mut line = String::new();

@@ -398,24 +398,31 @@ impl Engine {
 
     /// What was learnt, and which URLs are deferred by it, for the report.
     pub(super) fn summarise_learning(&mut self) -> Result<Learnt, CrawlError> {
-        let rule = |LearntRule { rule, is_revoked, is_imported }: LearntRule| RuleReport {
+        let rule = |LearntRule { rule, is_revoked, is_imported, is_dead }: LearntRule| RuleReport {
             site: rule.site,
             part: rule.part.to_string(),
             trials: rule.trials,
             failures: rule.failures,
             revoked: is_revoked,
             imported: is_imported,
+            dead: is_dead,
         };
         let rules = learnt::rules(self.state(), &self.selection.learner)?;
         let rules = rules.into_iter().map(rule).collect();
-        let (mut deferred, mut next) = (BTreeMap::new(), UrlId(0));
+        let (mut deferred, mut next) = (Groups::new(), UrlId(0));
         loop {
             let rows = self.state().deferred_urls(next, DEFERRED_AT_ONCE)?;
             let Some(last) = rows.last() else { break };
             next = UrlId(last.id.0 + 1);
             for row in rows {
                 let UrlState::Skipped(by) = row.state else { continue };
-                add(&mut deferred, self.estimate(row, by)?);
+                let site = row.url.site().to_owned();
+                let mut urls = self.estimate(row, by)?;
+                if !deferred.contains_key(&key(&urls)) {
+                    let evidence = self.selection.learner.evidence(&site, &urls.why);
+                    urls.evidence = evidence.unwrap_or_default();
+                }
+                add(&mut deferred, urls);
             }
         }
         Ok(Learnt { rules, deferred: by_number(deferred), queued: self.summarise_queued()? })
@@ -447,7 +454,8 @@ impl Engine {
             by != Reason::Pending,
         );
         let why = row.detail.unwrap_or_default();
-        Ok(DeferredUrls { pattern, by, why, urls: 1, new, new_at_most, rearranged })
+        let evidence = String::new();
+        Ok(DeferredUrls { pattern, by, why, evidence, urls: 1, new, new_at_most, rearranged })
     }
 
     /// Queues deferred URLs again that are wanted by now, of the sites of which more has been learnt: a part of them, or if nothing else is queued, until one
@@ -500,8 +508,12 @@ impl Engine {
 /// Deferred URLs by pattern, reason and rule.
 type Groups = BTreeMap<(String, Reason, String), DeferredUrls>;
 
+fn key(urls: &DeferredUrls) -> (String, Reason, String) {
+    (urls.pattern.clone(), urls.by, urls.why.clone())
+}
+
 fn add(groups: &mut Groups, urls: DeferredUrls) {
-    match groups.entry((urls.pattern.clone(), urls.by, urls.why.clone())) {
+    match groups.entry(key(&urls)) {
         btree_map::Entry::Vacant(place) => _ = place.insert(urls),
         btree_map::Entry::Occupied(mut group) => {
             let group = group.get_mut();
@@ -536,7 +548,8 @@ fn by_number(groups: Groups) -> Vec<DeferredUrls> {
     groups.sort_by_key(|group| std::cmp::Reverse(group.urls));
     let mut others = Groups::new();
     for group in groups.split_off(groups.len().min(PATTERNS)) {
-        add(&mut others, DeferredUrls { pattern: OTHERS.into(), why: OTHERS.into(), ..group });
+        let (pattern, why, evidence) = (OTHERS.into(), OTHERS.into(), String::new());
+        add(&mut others, DeferredUrls { pattern, why, evidence, ..group });
     }
     groups.extend(others.into_values());
     groups
@@ -554,14 +567,11 @@ fn hash_of(text: &str) -> u16 {
 }
 
 fn log_changed_rules(learner: &mut Learner) {
-    for LearntRule { rule, is_revoked, is_imported } in learner.take_changed_rules() {
+    for LearntRule { rule, is_revoked, is_imported, is_dead } in learner.take_changed_rules() {
         let (site, part) = (&rule.site, rule.part.to_string());
         let (trials, failures) = (rule.trials, rule.failures);
-        if is_revoked {
-            tracing::info!(site, rule = part, trials, failures, is_imported, "rule revoked");
-        } else {
-            tracing::info!(site, rule = part, trials, failures, is_imported, "rule learnt");
-        }
+        let what = if is_revoked { "rule revoked" } else { "rule learnt" };
+        tracing::info!(site, rule = part, trials, failures, is_imported, is_dead, "{what}");
     }
 }
 

@@ -468,6 +468,11 @@ impl Engine {
             return Some(*publish_at);
         }
         *publish_at = now + PUBLISH_EVERY;
+        if let Some(slow) = &control.slow
+            && let Some(slowest) = self.schedule.slowest(|host| self.urls.queue.waiting(host), now)
+        {
+            slow.send_replace(slowest.iter().map(ToString::to_string).collect());
+        }
         self.counts.queued = self.urls.open();
         let current = Progress {
             counts: self.counts,

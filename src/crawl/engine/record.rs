@@ -14,7 +14,7 @@ use url::Url;
 
 use super::{
     Engine,
-    alarm::{Alarm, LAST},
+    alarm::{Alarm, LAST, Place},
     now,
 };
 use crate::{
@@ -33,11 +33,11 @@ use crate::{
     filter::{Document, Judgement, Kind, Match, Step, Verdict},
     learn::Yielded,
     page::{NormalUrl, Origin, Timestamp, Validators, site_of},
-    report::{MovedSeed, SEEDS, Warning, counted, host_name},
+    report::{MIRROR, MovedSeed, SEEDS, UNREPRESENTED, Warning, counted, host_name},
     sink::{Decision, DuplicateLine, PageLine, RecordPosition, VerdictName, warc},
     state::{
-        Capture, KnownUrl, Late, NewUrl, Queued, Reason, RobotsRow, SkipCause, SuspendCause, UrlId,
-        UrlKind, UrlOutcome, UrlRow, UrlState, Visit,
+        Capture, HostId, KnownUrl, Late, NewUrl, Queued, Reason, RobotsRow, SkipCause,
+        SuspendCause, UrlId, UrlKind, UrlOutcome, UrlRow, UrlState, Visit,
     },
 };
 
@@ -235,6 +235,7 @@ impl Engine {
                 self.builder.found(took, received.size, self.urls.depth(row.id)?);
                 self.learn(row, Ok((&judgement, &parsed)))?;
                 self.follow_links(row, &parsed, links, received.at)?;
+                self.watch(row, &judgement)?;
                 return Ok(true);
             }
             Outcome::Sitemap(received, sitemap) => self.follow_sitemap(row, &received, &sitemap)?,
@@ -334,37 +335,61 @@ impl Engine {
             Verdict::Duplicate(found) if found.kind == Kind::Exact => self.counts.exact += 1,
             Verdict::Duplicate(_) => self.counts.near += 1,
         }
-        let (links, of) = (action.links, action.of);
-        self.watch(row, judgement, of.as_deref())?;
-        Ok(links)
+        Ok(action.links)
     }
 
-    /// Warns if a host begins to lose its pages.
-    fn watch(
-        &mut self,
-        row: &UrlRow,
-        judgement: &Judgement,
-        of: Option<&str>,
-    ) -> Result<(), CrawlError> {
-        let host = |url: &str| host_name(Url::parse(url).ok().as_ref());
-        let found = judgement.verdict.matched();
-        let found = found.zip(of).map(|(found, of)| (found, host(row.url.as_str()) != host(of)));
-        let of_host = of.map(host).unwrap_or_default();
-        let Some(alarm) = self.alarms.judged(row.host, found) else { return Ok(()) };
-        let (url, host) = (row.url.to_string(), host(row.url.as_str()));
-        let warning = match alarm {
-            Alarm::Dropped(duplicates) => Warning::Dropped { host, url, pages: LAST, duplicates },
-            Alarm::Absorbed(of, duplicates) => {
-                Warning::ManyDuplicates { url: self.filter.id_of(of)?, duplicates }
+    /// Warns if a host begins to lose its pages, or its site has none. Its links are followed by then.
+    pub(super) fn watch(&mut self, row: &UrlRow, judgement: &Judgement) -> Result<(), CrawlError> {
+        let matched = judgement.verdict.matched();
+        let of = matched.map(|found| self.filter.id_of(found.of)).transpose()?;
+        let of = of.and_then(|of| Url::parse(&of).ok());
+        let host = host_name(Some(row.url.as_url()));
+        let of_host = host_name(of.as_ref());
+        let of_site = of.as_ref().and_then(Url::host_str).map_or("", site_of);
+        let found = matched.map(|found| (found, Place { host: &of_host, site: of_site }));
+        let is_last = self.urls.queue.waiting(row.host) == 0
+            && self.urls.queue.late_groups(row.host).next().is_none()
+            && self.schedule.tasks_of(row.host) <= 1;
+        let place = Place { host: &host, site: row.url.site() };
+        for alarm in self.alarms.judged(place, found, is_last) {
+            let (host, url) = (host.clone(), row.url.to_string());
+            let warning = match alarm {
+                Alarm::Dropped(duplicates) => {
+                    Warning::Dropped { host, url, pages: LAST, duplicates }
+                }
+                Alarm::Absorbed(of, duplicates) => {
+                    Warning::ManyDuplicates { url: self.filter.id_of(of)?, duplicates }
+                }
+                Alarm::Mirror { host, pages, common, of } => {
+                    Warning::Mirror { host, pages, duplicates: common, of }
+                }
+                Alarm::Unrepresented { sites, site, pages } => {
+                    Warning::Unrepresented { sites, site, pages }
+                }
+                Alarm::NoMirror(host) => {
+                    self.builder.end_alarm(MIRROR, &host);
+                    continue;
+                }
+                Alarm::Represented => {
+                    self.builder.end_alarm(UNREPRESENTED, "");
+                    continue;
+                }
+            };
+            self.raise(row.host, warning)?;
+        }
+        Ok(())
+    }
+
+    /// Warns of something that was noticed with a page of this host.
+    fn raise(&mut self, host: HostId, warning: Warning) -> Result<(), CrawlError> {
+        // What it says of more sites than before is no other warning.
+        let (message, is_of_host) =
+            (warning.to_string(), !matches!(warning, Warning::Unrepresented { .. }));
+        if self.builder.note_alarm(warning) {
+            tracing::warn!("{message}");
+            if is_of_host && self.plan.politeness.pause_on_alarm {
+                self.suspend(host, SuspendCause::Alarm)?;
             }
-            Alarm::Mirror(pages, duplicates) => {
-                Warning::Mirror { host, pages, duplicates, of: of_host }
-            }
-        };
-        tracing::warn!("{warning}");
-        self.builder.note_alarm(warning);
-        if self.plan.politeness.pause_on_alarm {
-            self.suspend(row.host, SuspendCause::Alarm)?;
         }
         Ok(())
     }

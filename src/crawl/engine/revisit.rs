@@ -229,7 +229,8 @@ impl Engine {
         let seen = (received.at, Some(received.status));
         self.write_change(queued, former, &visit, seen, &Change::Text(&judgement))?;
         self.builder.revisited(Some(ChangeName::Text));
-        self.follow_links(row, parsed, links, received.at)
+        self.follow_links(row, parsed, links, received.at)?;
+        self.watch(row, &judgement)
     }
 
     /// There is no page any more, unless a failure may pass: then nothing is known, and the page stays due. What was stored stays.

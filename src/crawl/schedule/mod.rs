@@ -19,6 +19,7 @@ mod tests;
 use std::{
     cmp::Reverse,
     collections::{BTreeSet, BinaryHeap, HashMap, HashSet, VecDeque},
+    fmt,
     net::IpAddr,
     sync::Arc,
     time::{Duration, Instant},
@@ -29,7 +30,7 @@ use super::{
     robots::{Robots, RobotsRequest},
 };
 use crate::{
-    page::Timestamp,
+    page::{Timestamp, about, counted},
     state::{HostId, HostRow, Queued, SuspendCause, UrlId},
 };
 
@@ -54,6 +55,11 @@ const RECENT: Duration = Duration::from_secs(10);
 /// So many hosts that stop answering together are an outage; or all that have answered lately, if they are fewer. If none has since the start,
 /// these are hosts that had answered before it.
 const NETWORK: usize = 3;
+
+/// A host that needs more time for what is queued holds a run up; so many of them are named.
+const HOLDS_UP: Duration = Duration::from_mins(1);
+const SLOWEST: usize = 10;
+const NAMED_EVERY: Duration = Duration::from_secs(1);
 
 /// What counts as lately, before the last answer of all.
 const LATELY: Duration = Duration::from_mins(10);
@@ -197,6 +203,55 @@ pub(super) enum Wait {
     Pace,
 }
 
+/// A host that needs long for its queued URLs, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct SlowHost {
+    pub(super) name: Arc<str>,
+    pub(super) urls: usize,
+    /// About how long, and from when on: it waits until then.
+    pub(super) left: Duration,
+    pub(super) waits: Duration,
+    /// The time between two requests, and why it is so long.
+    pub(super) interval: Duration,
+    pub(super) cause: SlowCause,
+}
+
+/// Why the next request of a host is late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SlowCause {
+    /// So many requests in a row had no answer.
+    Unanswered(u32),
+    /// It has asked for a pause.
+    Pause,
+    /// Its robots.txt asks for the delay.
+    CrawlDelay,
+    /// It answers slowly.
+    Responses,
+    /// It has many URLs.
+    Delay,
+}
+
+impl fmt::Display for SlowHost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, urls, left, waits, interval, cause } = self;
+        let (urls, left, waits) = (counted(*urls, "URL"), about(*left), about(*waits));
+        let interval = interval.as_secs_f64();
+        write!(f, "{name}: {urls}, about {left}, because ")?;
+        match cause {
+            SlowCause::Unanswered(requests) => {
+                let requests = counted(*requests, "request");
+                write!(f, "it does not answer ({requests}): asked again in {waits}")
+            }
+            SlowCause::Pause => write!(f, "it has asked for a pause, of which {waits} are left"),
+            SlowCause::CrawlDelay => {
+                write!(f, "its robots.txt asks for a delay: a request each {interval:.0} s")
+            }
+            SlowCause::Responses => write!(f, "it answers slowly: a request each {interval:.1} s"),
+            SlowCause::Delay => write!(f, "it gets a request each {interval:.1} s"),
+        }
+    }
+}
+
 /// A task that has not finished.
 #[derive(Debug)]
 struct Running {
@@ -258,6 +313,8 @@ pub(super) struct Schedule {
     turn: Option<(HostId, Option<Instant>)>,
     /// When a URL got an answer last; the start, if none has.
     last_useful: Instant,
+    /// When the slow hosts were named last.
+    named_at: Option<Instant>,
 }
 
 impl Schedule {
@@ -276,6 +333,7 @@ impl Schedule {
             addresses: Addresses::new(options.per_address.get()),
             groups: Groups::new(options.clone()),
             last_useful: clock.instant,
+            named_at: None,
             options,
             clock,
             order,
@@ -393,6 +451,43 @@ impl Schedule {
             }
             Some(Wait::Attempts { .. } | Wait::Pace) => later,
         }
+    }
+
+    /// The hosts that need longest for what is queued, and longer than a minute, the slowest first; not again before a second has passed.
+    /// `queued`: how many URLs of a host are.
+    pub(super) fn slowest(
+        &mut self,
+        queued: impl Fn(HostId) -> usize,
+        now: Instant,
+    ) -> Option<Vec<SlowHost>> {
+        if self.named_at.is_some_and(|at| now < at + NAMED_EVERY) {
+            return None;
+        }
+        self.named_at = Some(now);
+        let hosts = self.hosts.iter().filter(|(_, host)| host.has_urls);
+        let all = hosts.map(|(id, host)| self.slow(host, queued(*id), now));
+        let mut slow: Vec<_> = all.filter(|host| host.left >= HOLDS_UP).collect();
+        slow.sort_by(|a, b| b.left.cmp(&a.left).then_with(|| a.name.cmp(&b.name)));
+        slow.truncate(SLOWEST);
+        Some(slow)
+    }
+
+    fn slow(&self, host: &Host, urls: usize, now: Instant) -> SlowHost {
+        let (delay, response) = host.pace.times();
+        let interval =
+            delay.max((delay + response) / self.options.per_host.get().try_into().unwrap_or(1));
+        let waits = host.earliest().saturating_duration_since(now);
+        let left = waits + interval.saturating_mul(urls.try_into().unwrap_or(u32::MAX));
+        let cause = match host.health.failures {
+            failures @ 1.. => SlowCause::Unanswered(failures),
+            0 if waits > interval && 2 * waits > left => SlowCause::Pause,
+            0 if host.pace.delay() > self.options.delay && delay == host.pace.delay() => {
+                SlowCause::CrawlDelay
+            }
+            0 if interval >= 2 * self.options.delay => SlowCause::Responses,
+            0 => SlowCause::Delay,
+        };
+        SlowHost { name: Arc::clone(&host.name), urls, left, waits, interval, cause }
     }
 
     /// What it waits for, if nothing is in flight; `None` if nothing is left.

@@ -368,13 +368,16 @@ fn pages_are_found_that_link_to_a_url_also_through_redirects() {
     assert_eq!(state.links_of(dead).unwrap(), []);
     let redirects = Redirects::load(&state, vec![moved, again, circle]).unwrap();
     assert_eq!(redirects.dead().collect::<Vec<_>>(), [circle]);
-    let found = state.inlinks(&[dead, circle, twice].into(), &redirects).unwrap();
-    let expected = Inlinks { pages: vec![home, twice], redirects: vec![moved, again] };
+    let found = state.inlinks(&[dead, circle, twice].into(), &redirects, 9).unwrap();
+    let expected = Inlinks { pages: vec![home, twice], count: 2, redirects: vec![moved, again] };
     assert_eq!(found[&dead], expected);
-    assert_eq!(found[&circle], Inlinks { pages: vec![twice], redirects: vec![] });
-    assert_eq!(found[&twice], Inlinks { pages: vec![page], redirects: vec![] });
+    assert_eq!(found[&circle], Inlinks { pages: vec![twice], count: 1, redirects: vec![] });
+    assert_eq!(found[&twice], Inlinks { pages: vec![page], count: 1, redirects: vec![] });
+    let first = &state.inlinks(&[dead].into(), &redirects, 1).unwrap()[&dead];
+    assert_eq!((&*first.pages, first.count), (&[home][..], 2));
     state.db.execute_batch("UPDATE links SET packed = x'0101ff'").unwrap();
-    assert!(matches!(state.inlinks(&[dead].into(), &redirects), Err(StateError::Damaged(_))));
+    let damaged = state.inlinks(&[dead].into(), &redirects, 1);
+    assert!(matches!(damaged, Err(StateError::Damaged(_))));
 }
 
 #[test]

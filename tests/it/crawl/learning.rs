@@ -387,6 +387,39 @@ fn urls_without_a_page_to_be_indexed_end() {
 }
 
 #[test]
+fn the_report_has_rules_about_dead_links_and_the_evidence_for_what_is_deferred() {
+    // Two trees with other texts lack the same pages.
+    let url = |tree: u64, page: u64| format!("/v{tree}/docs/page-{page}.html");
+    let both = move |pages: std::ops::Range<u64>| {
+        pages.flat_map(move |page| [1, 2].map(|tree| url(tree, page)))
+    };
+    let pages = move |path: &str| {
+        if path == "/" {
+            let first = both(0..60).chain(both(100..160));
+            let dead = [1, 2]
+                .into_iter()
+                .flat_map(move |tree| (200..300).map(move |page| url(tree, page)));
+            return Some(linked("index", first.chain(dead)));
+        }
+        let page: u64 = path.split_once("page-")?.1.strip_suffix(".html")?.parse().ok()?;
+        (page < 60).then(|| linked(path, []))
+    };
+    let site =
+        Site::answering(move |request: &Request, _| answer(pages(&request.path)), &["a.test/"])
+            .planned(learn);
+    let report = site.run();
+    let deferred = report.counts.skipped.get(&Reason::Rule).copied().unwrap_or(0);
+    assert!(deferred > 50, "{:?}", report.counts);
+    let rule = report.learnt.rules.iter().find(|rule| rule.dead).unwrap();
+    assert!(rule.trials >= 20 && rule.failures == 0 && !rule.revoked, "{rule:?}");
+    let group = report.learnt.deferred.iter().find(|group| group.by == Reason::Rule).unwrap();
+    assert!(group.evidence.contains("dead links were compared"), "{group:?}");
+    let rules = stdout(&pagesieve().arg("rules").arg(site.path()).assert().success());
+    assert!(rules.contains("makes no difference where nothing is, with 0 failures in"), "{rules}");
+    assert!(!rules.contains("[[learn.rules]]"), "a configuration cannot name it: {rules}");
+}
+
+#[test]
 fn posts_that_only_lead_to_their_neighbours_are_all_fetched() {
     const POSTS: u64 = 300;
     let posts = |path: &str| {

@@ -55,6 +55,22 @@ fn a_host_that_turns_into_duplicates_is_reported() {
 }
 
 #[test]
+fn sites_that_end_without_a_page_of_their_own_are_noticed_while_the_crawl_runs() {
+    let routes = Routes::new()
+        .at("a.test", "/", page("the page", &["http://b.test/", "http://c.test/"]))
+        .at("b.test", "/", page("the page", &[]))
+        .at("c.test", "/", page("the page", &["/own"]))
+        .at("c.test", "/own", page("another page", &[]));
+    let site = Site::new(routes, &["a.test/", "b.test/", "c.test/"])
+        .planned(|plan| plan.crawl.concurrency = 1.try_into().unwrap());
+    let report = site.run();
+    let lost = Warning::Unrepresented { sites: 1, site: "b.test".to_owned(), pages: 1 };
+    assert!(report.warnings.contains(&lost), "{:?}", report.warnings);
+    let now = PastRun::open(site.path()).unwrap().recent(1).unwrap();
+    assert_eq!(now.alarms, [lost.to_string()]);
+}
+
+#[test]
 fn a_host_that_turns_into_duplicates_gets_no_more_requests_if_that_is_asked_for() {
     let site = turning().planned(|plan| plan.politeness.pause_on_alarm = true);
     let report = site.run();
@@ -266,6 +282,17 @@ fn two_runs_are_compared_by_what_became_of_their_urls() {
     ] {
         assert!(output.contains(line), "{output}");
     }
+    let site = turning();
+    site.run();
+    let (few, _) = compare(&old, &site);
+    assert!(
+        few.contains("pages only in B: 200 URLs") && few.contains("  and 180 others: --all"),
+        "{few}"
+    );
+    let mut all = pagesieve();
+    let all =
+        stdout(&all.arg("report").args([old.path(), site.path()]).arg("--all").assert().success());
+    assert!(all.contains("/187  exact duplicate\n") && !few.contains("/187 "), "{all}");
     let (output, message) = compare(&new, &new);
     assert!(!output.contains("URL") && message.contains("the same outcomes"), "{output}{message}");
 }
@@ -282,11 +309,15 @@ fn near_duplicates_are_reviewed_once_and_the_answers_are_kept() {
             .success();
         stdout(&reviewed)
     };
-    let output = review("perhaps\ny\n");
+    // The answer is taken back: there is nothing to be taken back before it.
+    let output = review("perhaps\nu\nn\nu\n");
+    assert!(output.contains("no answer"), "{output}");
+    let output = review("y\n");
     for line in [
         "  kept     http://a.test/\n  dropped  http://a.test/near\n",
         "{+ebb+}",
-        "right: 1 of 1 near duplicate; 21 to 100 % of such pages",
+        "right: 1 of 1 near duplicate asked about\nprecision: 100.0 %, 100.0 to 100.0 %",
+        "of the 1 near duplicate of this run",
     ] {
         assert!(output.contains(line), "{output}");
     }

@@ -614,3 +614,33 @@ fn a_silent_host_waits_for_room_and_gets_more_time_then() {
         (brief.queued.url.host, Some(HEAD_TIMEOUT))
     );
 }
+
+#[test]
+fn hosts_that_need_long_for_what_is_queued_are_named_with_the_reason() {
+    let seeds = vec![(0, 0), (0, 0)];
+    let slowest = |end: RequestEnd, urls: usize| {
+        let scenario = Scenario { obey_robots: false, seeds: seeds.clone(), ..Scenario::default() };
+        let mut world = World::new(scenario);
+        let start = world.start_time();
+        let task = world.fetched(start);
+        world.schedule.responded(task.id, end, start);
+        world.schedule.slowest(|_| urls, start).unwrap().first().map(|host| (host.cause, host.left))
+    };
+    assert_eq!(slowest(RESPONSE, 10), None, "ten seconds are not long");
+    assert_eq!(slowest(RESPONSE, 100), Some((SlowCause::Delay, 101 * SECOND)));
+    let address = IpAddr::from([192, 0, 2, 1]);
+    let pause = RequestEnd::Overload { address, retry_after: Some(90 * SECOND) };
+    assert_eq!(slowest(pause, 10), Some((SlowCause::Pause, 100 * SECOND)));
+    assert_eq!(slowest(RequestEnd::Unanswered, 100).unwrap().0, SlowCause::Unanswered(1));
+
+    let mut world = World::new(Scenario { seeds: seeds.clone(), ..Scenario::default() });
+    let start = world.start_time();
+    let Ok(Start::Robots(task)) = world.next(start) else { panic!("its robots.txt comes first") };
+    world.schedule.responded(task.id, RESPONSE, start);
+    let robots = Robots::parse(b"User-agent: *\nCrawl-delay: 20\n", "a");
+    world.schedule.set_robots(&task, Arc::new(robots), Duration::ZERO, start);
+    let slow = world.schedule.slowest(|_| 30, start).unwrap();
+    let said = slow[0].to_string();
+    assert!(said.contains("30 URLs, about 10 min, because its robots.txt asks"), "{said}");
+    assert_eq!(world.schedule.slowest(|_| 30, start), None, "not again so soon");
+}
