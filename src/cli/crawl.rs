@@ -32,7 +32,9 @@ use super::{
 use crate::{
     config::{Draft, is_contact},
     crawl::{
-        self, Control, CrawlError, Plan, Progress, Standing, fetch::Access, scope::read_seed_file,
+        self, Control, CrawlError, Plan, Progress, Standing,
+        fetch::Access,
+        scope::{read_seed_file, seed_lines},
     },
     page::{NormalUrl, UrlOptions, thousands},
     report::{End, HTML, Report, Warning, counted, minute},
@@ -504,7 +506,7 @@ impl Target {
                     Failure::from(CrawlError::SeedLines { path, errors })
                 };
                 read_seed_file(text.as_bytes(), &UrlOptions::default()).map_err(bad)?;
-                let urls: Vec<Value> = listed(&text).map(Value::from).collect();
+                let urls: Vec<Value> = seed_lines(&text).map(Value::from).collect();
                 let first = urls.first().and_then(Value::as_str).map(str::to_owned);
                 let none = || {
                     let message = "standard input has no URL".to_owned();
@@ -608,15 +610,10 @@ fn as_host(target: &Path) -> Option<Url> {
     }
 }
 
-/// The URLs of a list, one a line. Lines that begin with `#` are comments.
-fn listed(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
-}
-
 /// The first URL of a file that lists URLs; `None` if it is none, as a configuration, which begins otherwise.
 fn first_listed(path: &Path) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
-    let first = listed(&text).next().filter(|first| as_url(Path::new(first)).is_some());
+    let first = seed_lines(&text).next().filter(|first| as_url(Path::new(first)).is_some());
     first.map(str::to_owned)
 }
 

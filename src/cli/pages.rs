@@ -3,6 +3,7 @@
 use std::{
     collections::HashMap,
     hash::{BuildHasher, RandomState},
+    io,
     path::{Path, PathBuf},
 };
 
@@ -158,11 +159,16 @@ fn for_each(run: &Path, mut visit: impl FnMut(&Line<'_>) -> Result<()>) -> Resul
         for path in parts(run, name).map_err(Failure::read(run))? {
             let failure = |source| Failure::Read { path: path.clone(), source };
             let mut lines = open_part(&path).map_err(failure)?;
+            let mut number = 0;
             while lines.read_until(b'\n', &mut text).map_err(failure)? > 0 {
                 // The last line of a run that goes on may not be complete.
+                number += 1;
                 if text.ends_with(b"\n") {
-                    let line = serde_json::from_slice(&text);
-                    visit(&line.map_err(|error| failure(error.into()))?)?;
+                    let damaged = |error| {
+                        let help = "`pagesieve verify RUN` names what is damaged";
+                        failure(io::Error::other(format!("line {number}: {error}; {help}")))
+                    };
+                    visit(&serde_json::from_slice(&text).map_err(damaged)?)?;
                 }
                 text.clear();
             }

@@ -213,6 +213,12 @@ fn read_line(
     NormalUrl::new(&url, options).map(Some).map_err(|source| error(source.into()))
 }
 
+/// The lines of a list of URLs that are not empty, without comments.
+pub(crate) fn seed_lines(text: &str) -> impl Iterator<Item = &str> {
+    let lines = text.strip_prefix('\u{feff}').unwrap_or(text).lines();
+    lines.map(|line| without_comment(line).trim()).filter(|line| !line.is_empty())
+}
+
 fn without_comment(line: &str) -> &str {
     let begins =
         |(at, _): &(usize, &str)| line[..*at].chars().next_back().is_none_or(char::is_whitespace);

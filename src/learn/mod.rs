@@ -323,12 +323,8 @@ impl Learner {
                 late = Some(number);
             }
         }
-        match prediction {
-            Prediction::Repeats(candidate) => Placement::Late(candidate),
-            Prediction::Perhaps(_) | Prediction::Open => {
-                late.map_or(Placement::Now, Placement::Late)
-            }
-        }
+        let repeats = if let Prediction::Repeats(rule) = prediction { Some(rule) } else { None };
+        repeats.or(late).map_or(Placement::Now, Placement::Late)
     }
 
     /// A URL as the rules reduce it.

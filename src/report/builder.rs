@@ -77,6 +77,8 @@ struct Urls {
     seeds: Seeds,
     broken: Broken,
     suspended: Vec<SuspendedHost>,
+    /// Hosts that ask for longer pauses than are allowed.
+    postponed: Option<Warning>,
     examples: BTreeMap<Reason, Vec<Example>>,
 }
 
@@ -300,7 +302,8 @@ impl Builder {
         let (count, seeds) = self.unasked.clone();
         let unasked = (count > 0).then_some(Warning::Unasked { count, seeds });
         let first = unreachable.into_iter().chain(unasked).chain(open).chain(nothing);
-        let mut warnings: Vec<_> = first.chain(retry).chain(missed).collect();
+        let postponed = urls.postponed.filter(|_| run.end != End::Nothing);
+        let mut warnings: Vec<_> = first.chain(postponed).chain(retry).chain(missed).collect();
         warnings.extend(run.warnings.iter().cloned());
         let queued = Unfetched::of(&run.learnt.queued).filter(|_| run.end == End::Budget);
         warnings.extend(queued.map(Warning::Queued));
@@ -483,6 +486,18 @@ impl Pages {
             Ok::<_, StateError>(())
         })?;
         self.counts.skipped = counts;
+        let asks = |row: &&SuspendedRow| {
+            use SuspendCause::{CrawlDelay, RetryAfter};
+            waiting[&row.host] > 0 && matches!(row.cause, CrawlDelay(_) | RetryAfter(_))
+        };
+        let postponed: Vec<_> = rows.iter().filter(asks).collect();
+        let most = postponed.iter().max_by_key(|row| waiting[&row.host]);
+        urls.postponed = most.map(|row| Warning::Postponed {
+            hosts: postponed.len() as u64,
+            urls: postponed.iter().map(|row| waiting[&row.host]).sum(),
+            host: row.name.clone(),
+            why: row.cause.to_string(),
+        });
         let suspended = rows.into_iter().map(|row| SuspendedHost {
             host: row.name,
             why: row.cause.to_string(),

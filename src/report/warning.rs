@@ -69,6 +69,17 @@ pub enum Warning {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cause: Option<SkipCause>,
     },
+    /// Hosts ask for longer pauses than are allowed, and have queued URLs: they are asked after that pause, or with higher limits.
+    Postponed {
+        /// Their number.
+        hosts: u64,
+        /// Their queued URLs.
+        urls: u64,
+        /// The one with the most.
+        host: String,
+        /// What it asks for.
+        why: String,
+    },
     /// URLs failed for a reason that may pass: they are fetched again some hours later.
     Retry {
         /// Their number.

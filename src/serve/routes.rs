@@ -53,15 +53,20 @@ pub(super) struct Judging {
     dry: bool,
 }
 
-/// `1` or `true`; `0` or `false`.
+/// `1`, `true` or nothing, as in `?dry`; `0` or `false`.
 fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     let text = Cow::<'de, str>::deserialize(deserializer)?;
     match &*text {
-        "1" | "true" | "True" => Ok(true),
-        "0" | "false" | "False" | "" => Ok(false),
+        "1" | "true" | "True" | "" => Ok(true),
+        "0" | "false" | "False" => Ok(false),
         other => Err(D::Error::custom(format!("{other:?} is neither true nor false"))),
     }
 }
+
+/// The query of what takes none: a flag of another call is not ignored.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NoQuery {}
 
 #[derive(OpenApi)]
 #[openapi(
@@ -282,6 +287,7 @@ struct Pair<'a> {
 /// Says how the second would be judged after the first, by the service's options, and in how much the two differ. Nothing is remembered.
 #[utoipa::path(post, path = "/v1/explain", request_body = schema::Pair, responses(
     (status = 200, description = "How they compare", body = Explanation),
+    (status = 400, description = "It takes no query", body = Said),
     (status = 401, description = "The token is missing or wrong", body = Said),
     (status = 415, description = "The body is in a coding that is not read", body = Said),
     (status = 413, description = "The body is too long", body = Said),
@@ -291,8 +297,10 @@ struct Pair<'a> {
 ))]
 pub(super) async fn explain(
     State(service): Shared,
+    query: Asked<NoQuery>,
     body: Body,
 ) -> Result<Json<Explanation>, Problem> {
+    query?;
     let bytes = body::read(body, service.options.limits.max_body).await?;
     let pair: Pair<'_> = serde_json::from_slice(&bytes).map_err(|error| {
         Problem::document(
@@ -358,6 +366,7 @@ pub(super) async fn lookup(
 #[utoipa::path(get, path = "/v1/documents/{id}", params(("id" = String, Path, description = "The document's id")),
     responses(
         (status = 200, description = "Its decision", body = Decided),
+        (status = 400, description = "It takes no query", body = Said),
         (status = 401, description = "The token is missing or wrong", body = Said),
         (status = 404, description = "There is no such document", body = Said),
         (status = 503, description = "The state cannot be read, or the window is being restored", body = Said),
@@ -365,7 +374,9 @@ pub(super) async fn lookup(
 pub(super) async fn document(
     State(service): Shared,
     Path(id): Path<String>,
+    query: Asked<NoQuery>,
 ) -> Result<Response, Problem> {
+    query?;
     let latest = held(&service, &id).await?.pop();
     latest.map(|latest| json(latest.decision)).ok_or_else(|| unknown(&id))
 }
@@ -374,6 +385,7 @@ pub(super) async fn document(
 #[utoipa::path(delete, path = "/v1/documents/{id}", params(("id" = String, Path, description = "The document's id")),
     responses(
         (status = 204, description = "It is removed, and all its versions"),
+        (status = 400, description = "It takes no query", body = Said),
         (status = 401, description = "The token is missing or wrong", body = Said),
         (status = 404, description = "There is no such document", body = Said),
         (status = 409, description = "It is a duplicate", body = Said),
@@ -382,7 +394,9 @@ pub(super) async fn document(
 pub(super) async fn remove(
     State(service): Shared,
     Path(id): Path<String>,
+    query: Asked<NoQuery>,
 ) -> Result<StatusCode, Problem> {
+    query?;
     let all = held(&service, &id).await?;
     if all.is_empty() {
         return Err(unknown(&id));
@@ -432,10 +446,15 @@ pub(super) struct Stats {
 /// What the filter holds
 #[utoipa::path(get, path = "/v1/stats", responses(
     (status = 200, description = "Counts", body = Stats),
+    (status = 400, description = "It takes no query", body = Said),
     (status = 401, description = "The token is missing or wrong", body = Said),
     (status = 503, description = "The window is being restored, or the service is stopping", body = Said),
 ))]
-pub(super) async fn stats(State(service): Shared) -> Result<Json<Stats>, Problem> {
+pub(super) async fn stats(
+    State(service): Shared,
+    query: Asked<NoQuery>,
+) -> Result<Json<Stats>, Problem> {
+    query?;
     let asked = service.judge.ask(|filter| Ok((filter.len(), filter.judged())));
     let (documents, judged) = asked.await?;
     Ok(Json(Stats {

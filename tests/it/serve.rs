@@ -193,8 +193,11 @@ fn a_dry_judgement_is_not_remembered() {
     for _ in 0..2 {
         assert_eq!(service.post("/v1/judge?dry=1", &document).json()["verdict"], "unique");
     }
+    assert_eq!(service.post("/v1/judge?dry", &document).json()["verdict"], "unique");
     assert_eq!(service.get("/v1/stats").json()["documents"], 0);
     service.judge(&json!({ "id": "b", "text": text(1) }));
+    assert_eq!(service.send("DELETE /v1/documents/b?dry=true", b"").status, 400);
+    assert_eq!(service.get("/v1/documents/b?dry=true").status, 400);
     let found = service.post("/v1/judge?dry=1", &document).json();
     assert_eq!((&found["verdict"], &found["match"]["id"]), (&json!("exact"), &json!("b")));
 }

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use pagesieve::{crawl::Plan, report::End};
+use pagesieve::{
+    crawl::Plan,
+    report::{End, Warning},
+};
 
 use super::site::{Site, outcomes, page, state};
 use crate::server::{Reply, Request, Routes};
@@ -71,6 +74,10 @@ fn suspended_hosts_are_reported_by_name_with_the_reason() {
     assert_eq!((&*host.host, host.urls), ("a.test:80", 2));
     assert!(host.why.contains("601 s") && host.why.contains("max_retry_after"), "{}", host.why);
     assert!(host.until > report.finished);
+    let [Warning::Postponed { hosts: 1, urls: 2, host, why }] = &*report.warnings else {
+        panic!("{:?}", report.warnings)
+    };
+    assert_eq!((&**host, why), ("a.test:80", &report.suspended[0].why));
     let summary = report.to_string();
     assert!(
         summary.contains("suspended hosts          1\n    a.test:80: it asks for"),
