@@ -447,3 +447,14 @@ fn directory(url: &NormalUrl) -> &str {
     let path = &url.as_url()[..Position::AfterPath];
     path.rsplit_once('/').map_or(path, |(start, _)| &path[..=start.len()])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::seed_lines;
+
+    #[test]
+    fn a_list_is_its_lines_without_comments() {
+        let list = "\u{feff}# news\r\nhttp://a.test/b  # daily\r\n\n  http://a.test/c#d\n#";
+        assert_eq!(seed_lines(list).collect::<Vec<_>>(), ["http://a.test/b", "http://a.test/c#d"]);
+    }
+}
