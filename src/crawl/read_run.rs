@@ -17,7 +17,7 @@ use super::{
     plan::{CrawlError, Dedup, STATE},
 };
 use crate::{
-    filter::{Content, Document, Engine, Key, Kind, Match, Options, Thresholds},
+    filter::{Content, Document, Engine, Key, Match, Options, Thresholds},
     fingerprint::{HashSeed, Recipe},
     learn::LearntRule,
     page::{DocId, GivenId, NormalUrl, Timestamp, UrlOptions},
@@ -444,7 +444,7 @@ impl PastRun {
         self.state.for_each_document(|document| {
             let id = document.judgement.id;
             let found = document.judgement.verdict.matched();
-            let found = found.filter(|found| found.kind == Kind::Near);
+            let found = found.filter(|found| found.kind == crate::filter::Kind::Near);
             all.extend(found.map(|it| NearDuplicate { id, of: it.of, similarity: it.similarity }));
             Ok(())
         })?;
