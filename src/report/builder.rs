@@ -77,8 +77,8 @@ struct Urls {
     seeds: Seeds,
     broken: Broken,
     suspended: Vec<SuspendedHost>,
-    /// Hosts that ask for longer pauses than are allowed.
-    postponed: Option<Warning>,
+    /// Whether hosts with queued URLs ask for a longer pause than is allowed.
+    is_postponed: bool,
     examples: BTreeMap<Reason, Vec<Example>>,
 }
 
@@ -275,7 +275,8 @@ impl Builder {
         let Seeds { unreachable, pageless, .. } = urls.seeds;
         let is_all = unreachable.0 == run.counts.all_skipped();
         let seeds = if unreachable.0 == 0 { pageless.0 } else { 0 };
-        let open = Warning::of_open(run.end, &run.counts, run.suspended.len());
+        let is_open = run.end == End::Open || run.end == End::Done && urls.is_postponed;
+        let open = is_open.then(|| Warning::of_open(&run.counts, run.suspended.len()));
         let mut nothing =
             Warning::of_nothing(&run.counts, run.end, |reason| example(state, reason))?;
         // If there is no page at all, `nothing` has advice for its reason; of a status, it says no more than the seeds.
@@ -302,8 +303,7 @@ impl Builder {
         let (count, seeds) = self.unasked.clone();
         let unasked = (count > 0).then_some(Warning::Unasked { count, seeds });
         let first = unreachable.into_iter().chain(unasked).chain(open).chain(nothing);
-        let postponed = urls.postponed.filter(|_| run.end != End::Nothing);
-        let mut warnings: Vec<_> = first.chain(postponed).chain(retry).chain(missed).collect();
+        let mut warnings: Vec<_> = first.chain(retry).chain(missed).collect();
         warnings.extend(run.warnings.iter().cloned());
         let queued = Unfetched::of(&run.learnt.queued).filter(|_| run.end == End::Budget);
         warnings.extend(queued.map(Warning::Queued));
@@ -486,18 +486,7 @@ impl Pages {
             Ok::<_, StateError>(())
         })?;
         self.counts.skipped = counts;
-        let asks = |row: &&SuspendedRow| {
-            use SuspendCause::{CrawlDelay, RetryAfter};
-            waiting[&row.host] > 0 && matches!(row.cause, CrawlDelay(_) | RetryAfter(_))
-        };
-        let postponed: Vec<_> = rows.iter().filter(asks).collect();
-        let most = postponed.iter().max_by_key(|row| waiting[&row.host]);
-        urls.postponed = most.map(|row| Warning::Postponed {
-            hosts: postponed.len() as u64,
-            urls: postponed.iter().map(|row| waiting[&row.host]).sum(),
-            host: row.name.clone(),
-            why: row.cause.to_string(),
-        });
+        urls.is_postponed = rows.iter().any(|row| row.cause.is_request() && waiting[&row.host] > 0);
         let suspended = rows.into_iter().map(|row| SuspendedHost {
             host: row.name,
             why: row.cause.to_string(),

@@ -25,7 +25,7 @@ pub(crate) const MANY_DUPLICATES: u64 = 100;
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Warning {
-    /// The run has ended, but hosts that had answered do not any more, and have queued URLs.
+    /// The run has ended, but hosts that had answered do not any more or ask for a longer pause than is allowed, and have queued URLs.
     Open {
         /// Queued URLs.
         urls: u64,
@@ -68,17 +68,6 @@ pub enum Warning {
         /// More about the reason.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cause: Option<SkipCause>,
-    },
-    /// Hosts ask for longer pauses than are allowed, and have queued URLs: they are asked after that pause, or with higher limits.
-    Postponed {
-        /// Their number.
-        hosts: u64,
-        /// Their queued URLs.
-        urls: u64,
-        /// The one with the most.
-        host: String,
-        /// What it asks for.
-        why: String,
     },
     /// URLs failed for a reason that may pass: they are fetched again some hours later.
     Retry {
@@ -271,10 +260,9 @@ impl Warning {
     }
 
     /// Warns of a run that has ended with work left.
-    pub(super) fn of_open(end: End, counts: &Counts, hosts: usize) -> Option<Self> {
+    pub(super) fn of_open(counts: &Counts, hosts: usize) -> Self {
         let left = [Reason::Host, Reason::Pending].iter().filter_map(|it| counts.skipped.get(it));
-        let hosts = u64::try_from(hosts).unwrap_or(u64::MAX);
-        (end == End::Open).then(|| Self::Open { urls: left.sum(), hosts })
+        Self::Open { urls: left.sum(), hosts: hosts as u64 }
     }
 
     /// Warns of seeds that could not be reached.

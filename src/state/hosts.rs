@@ -40,6 +40,13 @@ pub(crate) enum SuspendCause {
     Alarm,
 }
 
+impl SuspendCause {
+    /// Whether the host has asked for it.
+    pub(crate) fn is_request(&self) -> bool {
+        matches!(self, Self::CrawlDelay(_) | Self::RetryAfter(_))
+    }
+}
+
 /// The explanation for people, with the key that decides.
 impl fmt::Display for SuspendCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -185,7 +185,6 @@ fn warnings() -> Vec<Value> {
             cause: None,
         },
         Warning::Retry { urls: 1, example: name(), status: Some(502), due: jiff::Timestamp::MIN },
-        Warning::Postponed { hosts: 1, urls: 1, host: name(), why: name() },
         Warning::NotKept { duplicates: 1, key: name() },
         Warning::Missed { missed: 1, checked: 1 },
         Warning::Deferred(Unfetched { urls: 1, new: 0, new_at_most: 1, rearranged: 0 }),
