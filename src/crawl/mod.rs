@@ -32,9 +32,9 @@ pub(crate) use directory::state_in;
 pub use directory::{delete_run, is_run};
 pub use dry_run::{Forecast, ForecastUrl, SeedProblem, check_seeds, dry_run};
 pub use plan::{Cluster, CrawlError, Dedup, Links, Options, Plan, Policy, Store};
-#[cfg(feature = "serve")]
 #[cfg(feature = "cli")]
 pub(crate) use read_run::NearDuplicate;
+#[cfg(feature = "serve")]
 pub(crate) use read_run::judged_last;
 pub use read_run::{
     JudgedPage, Link, Lookup, NearPage, Outcome, PastRun, Recent, Revisits, RunWindow, Standing,
