@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    learn::{self, Learner, LearntRule, Page, Rule, Yielded},
+    learn::{self, Learner, LearntRule, Page, Rule, RulePart, Yielded},
     page::{DocId, NormalUrl},
     state::{State, StateError, UrlId, UrlRow, UrlState},
 };
@@ -191,8 +191,10 @@ pub(super) fn rules(state: &State, learner: &Learner) -> Result<Vec<LearntRule>,
             rules.extend(learn::rules_of(&site, &kept).ok_or(UNREADABLE)?);
         }
     }
-    let key = |it: &LearntRule| (it.rule.site.clone(), it.rule.part.clone(), it.is_dead);
-    rules.sort_by_cached_key(key);
+    fn key(it: &LearntRule) -> (&String, &RulePart, bool) {
+        (&it.rule.site, &it.rule.part, it.is_dead)
+    }
+    rules.sort_by(|a, b| key(a).cmp(&key(b)));
     Ok(rules)
 }
 

@@ -354,18 +354,16 @@ const BYTES: [u8; 256] = {
 /// the places of what may be signs.
 fn ascii_words(text: &str, mut emit: impl FnMut(Piece<'_>)) {
     let bytes = text.as_bytes();
-    // Where the word starts, and what it has.
-    let (mut start, mut has) = (0, 0);
+    // Where the word starts, what it has, and its last byte; before a word that byte is 0.
+    let (mut start, mut has, mut last) = (0, 0, 0);
     for (at, &byte) in bytes.iter().enumerate() {
         let this = BYTES[usize::from(byte)];
         if this & INSIDE != 0 {
-            has |= this;
+            (has, last) = (has | this, this);
             continue;
         }
         if this != 0 {
-            // A word begins with one of its bytes, and after what joins two there is another one.
-            let is = |at: usize| bytes.get(at).map_or(0, |&byte| BYTES[usize::from(byte)]);
-            let (last, next) = if at > start { (is(at - 1), is(at + 1)) } else { (0, 0) };
+            let next = bytes.get(at + 1).map_or(0, |&byte| BYTES[usize::from(byte)]);
             if this & JOINS_LETTERS != 0 && last & next & LETTER != 0
                 || this & JOINS_DIGITS != 0 && last & next & DIGIT != 0
             {
@@ -378,7 +376,7 @@ fn ascii_words(text: &str, mut emit: impl FnMut(Piece<'_>)) {
         if this == SIGN {
             emit(Piece::Mark(at));
         }
-        (start, has) = (at + 1, 0);
+        (start, has, last) = (at + 1, 0, 0);
     }
     if has & (LETTER | DIGIT) != 0 {
         emit(Piece::Word(&text[start..]));

@@ -72,7 +72,7 @@ impl<R: Read> Replay<R> {
             (self.end, self.mark, self.at) = (self.end - self.at, 0, 0);
             if self.end < STEP {
                 self.bytes.truncate(16 * STEP);
-                self.bytes.shrink_to_fit();
+                self.bytes.shrink_to(16 * STEP);
             }
         }
     }

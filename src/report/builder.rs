@@ -277,21 +277,16 @@ impl Builder {
         let seeds = if unreachable.0 == 0 { pageless.0 } else { 0 };
         let is_open = run.end == End::Open || run.end == End::Done && urls.is_postponed;
         let open = is_open.then(|| Warning::of_open(&run.counts, run.suspended.len()));
-        let mut nothing =
-            Warning::of_nothing(&run.counts, run.end, |reason| example(state, reason))?;
+        let nothing = Warning::of_nothing(&run.counts, run.end, |reason| example(state, reason))?;
         // If there is no page at all, `nothing` has advice for its reason; of a status, it says no more than the seeds.
         let is_by_status = matches!(&nothing, Some(Warning::Nothing { reason: Some(Reason::Status), skipped, .. }) if *skipped <= seeds);
         let is_left_out = run.end == End::Nothing && !is_by_status;
         let pageless = if is_left_out { Default::default() } else { pageless };
         let unreachable = Warning::of_seeds(unreachable, pageless);
-        if unreachable.is_some() {
-            let is_said = |warning: &Warning| {
-                let is_failure =
-                    matches!(warning, Warning::Nothing { reason: Some(Reason::Failure), .. });
-                is_all || is_by_status || is_failure
-            };
-            nothing = nothing.filter(|nothing| !is_said(nothing));
-        }
+        let is_failure =
+            |it: &Warning| matches!(it, Warning::Nothing { reason: Some(Reason::Failure), .. });
+        let is_said = |it: &Warning| is_all || is_by_status || is_failure(it);
+        let nothing = nothing.filter(|it| unreachable.is_none() || !is_said(it));
         let retry = state.failures_to_retry()?.map(|(urls, first)| Warning::Retry {
             urls,
             example: first.url.to_string(),

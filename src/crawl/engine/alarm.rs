@@ -46,8 +46,6 @@ pub(super) struct Place<'a> {
 pub(super) struct Alarms {
     hosts: LruCache<String, Host>,
     sites: LruCache<String, Site>,
-    /// Sites without a page of their own.
-    unrepresented: u64,
 }
 
 #[derive(Debug, Default)]
@@ -98,7 +96,7 @@ impl<T: PartialEq> Majority<T> {
 
 impl Default for Alarms {
     fn default() -> Self {
-        Self { hosts: LruCache::new(WATCHED), sites: LruCache::new(WATCHED), unrepresented: 0 }
+        Self { hosts: LruCache::new(WATCHED), sites: LruCache::new(WATCHED) }
     }
 }
 
@@ -149,20 +147,13 @@ impl Alarms {
         if std::mem::replace(&mut site.is_missing, is_missing) == is_missing {
             return None;
         }
-        let lost = if is_missing {
-            self.unrepresented += 1;
-            Some((place.site.into(), site.pages))
-        } else {
-            self.unrepresented = self.unrepresented.saturating_sub(1);
-            let another = self.sites.iter().find(|(_, site)| site.is_missing);
-            another.map(|(name, site)| (name.clone(), site.pages))
+        // The site of this page comes first.
+        let mut missing = self.sites.iter().filter(|(_, site)| site.is_missing);
+        let Some((site, &Site { pages, .. })) = missing.next() else {
+            return Some(Alarm::Represented);
         };
-        let sites = self.unrepresented;
-        Some(lost.map_or(Alarm::Represented, |(site, pages)| Alarm::Unrepresented {
-            sites,
-            site,
-            pages,
-        }))
+        let sites = 1 + missing.count() as u64;
+        Some(Alarm::Unrepresented { sites, site: site.clone(), pages })
     }
 }
 

@@ -230,12 +230,13 @@ impl Engine {
             }
             Outcome::Page(received, parsed) => {
                 let judgement = self.judge(&parsed.document)?;
-                let links = self.record_judged(queued, &received, &parsed, &judgement, exchange)?;
+                let (links, of) =
+                    self.record_judged(queued, &received, &parsed, &judgement, exchange)?;
                 let took = u64::try_from(received.took.as_millis()).ok();
                 self.builder.found(took, received.size, self.urls.depth(row.id)?);
                 self.learn(row, Ok((&judgement, &parsed)))?;
                 self.follow_links(row, &parsed, links, received.at)?;
-                self.watch(row, &judgement)?;
+                self.watch(row, &judgement, of.as_deref())?;
                 return Ok(true);
             }
             Outcome::Sitemap(received, sitemap) => self.follow_sitemap(row, &received, &sitemap)?,
@@ -298,7 +299,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Records a judged page. Returns how its links are followed.
+    /// Records a judged page. Returns how its links are followed, and the URL of its match.
     pub(super) fn record_judged(
         &mut self,
         queued: &Queued,
@@ -306,7 +307,7 @@ impl Engine {
         parsed: &Parsed,
         judgement: &Judgement,
         exchange: Option<&warc::Exchange>,
-    ) -> Result<FollowLinks, CrawlError> {
+    ) -> Result<(FollowLinks, Option<String>), CrawlError> {
         let row = &queued.url;
         let depth = self.urls.depth(row.id)?;
         let action = self.action(row.url.as_str(), depth, judgement)?;
@@ -335,14 +336,18 @@ impl Engine {
             Verdict::Duplicate(found) if found.kind == Kind::Exact => self.counts.exact += 1,
             Verdict::Duplicate(_) => self.counts.near += 1,
         }
-        Ok(action.links)
+        Ok((action.links, action.of))
     }
 
     /// Warns if a host begins to lose its pages, or its site has none. Its links are followed by then.
-    pub(super) fn watch(&mut self, row: &UrlRow, judgement: &Judgement) -> Result<(), CrawlError> {
+    pub(super) fn watch(
+        &mut self,
+        row: &UrlRow,
+        judgement: &Judgement,
+        of: Option<&str>,
+    ) -> Result<(), CrawlError> {
         let matched = judgement.verdict.matched();
-        let of = matched.map(|found| self.filter.id_of(found.of)).transpose()?;
-        let of = of.and_then(|of| Url::parse(&of).ok());
+        let of = of.and_then(|of| Url::parse(of).ok());
         let host = host_name(Some(row.url.as_url()));
         let of_host = host_name(of.as_ref());
         let of_site = of.as_ref().and_then(Url::host_str).map_or("", site_of);

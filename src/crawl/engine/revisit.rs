@@ -223,14 +223,14 @@ impl Engine {
             self.filter.release(former.judgement.id)?;
         }
         let judgement = self.judge(&parsed.document)?;
-        let links = self.record_judged(queued, received, parsed, &judgement, exchange)?;
+        let (links, of) = self.record_judged(queued, received, parsed, &judgement, exchange)?;
         let missing = StateError::Damaged("a page that was judged has no visit");
         let visit = self.state().visit(row.id)?.ok_or(missing)?;
         let seen = (received.at, Some(received.status));
         self.write_change(queued, former, &visit, seen, &Change::Text(&judgement))?;
         self.builder.revisited(Some(ChangeName::Text));
         self.follow_links(row, parsed, links, received.at)?;
-        self.watch(row, &judgement)
+        self.watch(row, &judgement, of.as_deref())
     }
 
     /// There is no page any more, unless a failure may pass: then nothing is known, and the page stays due. What was stored stays.
