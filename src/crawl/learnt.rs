@@ -183,6 +183,9 @@ pub(super) fn rules_of(state: &State) -> Result<Vec<LearntRule>, StateError> {
 
 /// All rules, in the order of their sites and parts: of the sites that the learner has in memory, and of those that are kept.
 pub(super) fn rules(state: &State, learner: &Learner) -> Result<Vec<LearntRule>, StateError> {
+    fn key(it: &LearntRule) -> (&String, &RulePart, bool) {
+        (&it.rule.site, &it.rule.part, it.is_dead)
+    }
     let mut rules = learner.rules();
     for site in state.learnt_sites()? {
         if !learner.has(&site)
@@ -190,9 +193,6 @@ pub(super) fn rules(state: &State, learner: &Learner) -> Result<Vec<LearntRule>,
         {
             rules.extend(learn::rules_of(&site, &kept).ok_or(UNREADABLE)?);
         }
-    }
-    fn key(it: &LearntRule) -> (&String, &RulePart, bool) {
-        (&it.rule.site, &it.rule.part, it.is_dead)
     }
     rules.sort_by(|a, b| key(a).cmp(&key(b)));
     Ok(rules)
