@@ -18,7 +18,7 @@ pub(super) static VERSION: LazyLock<String> = LazyLock::new(|| {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-    pagesieve completions bash > ~/.local/share/bash-completion/completions/pagesieve
+    source <(pagesieve completions bash)    in ~/.bashrc
     pagesieve completions fish > ~/.config/fish/completions/pagesieve.fish")]
 pub(super) struct CompletionsArgs {
     /// The shell

@@ -8,7 +8,7 @@ use std::{
 
 use url::Url;
 
-use super::{Exit, Failure, Out, Result, exit::runtime, notify};
+use super::{Exit, Failure, Out, Result, crawl::first_listed, exit::runtime, notify};
 use crate::{
     config::{Config, Draft},
     crawl::{
@@ -51,6 +51,14 @@ pub(super) struct CheckArgs {
 }
 
 pub(super) fn check(args: &CheckArgs, out: &mut Out) -> Result<Exit> {
+    if first_listed(&args.config).is_some() {
+        let list = args.config.display();
+        let message = format!("{list} is a list of URLs, not a configuration");
+        let help = format!(
+            "`pagesieve crawl {list} --dry-run` says what a crawl of them would fetch first"
+        );
+        return Err(Failure::refused(Exit::Usage, message, help));
+    }
     let config = Draft::read(&args.config, &args.set)?.check()?;
     warn_of_nothing(&config)?;
     check_addresses(&config, args.offline)?;
@@ -119,7 +127,7 @@ fn check_addresses(config: &Config, offline: bool) -> Result<()> {
 #[command(after_help = "\
 Examples:
     pagesieve robots robots.txt examplebot https://example.org/private/
-    pagesieve robots robots.txt 'examplebot/1.0 (+https://example.org/bot)' < urls.txt")]
+    pagesieve robots robots.txt 'examplebot/1.0 (+bot@example.org)' < urls.txt")]
 pub(super) struct RobotsArgs {
     /// The robots.txt file
     file: PathBuf,

@@ -611,7 +611,7 @@ fn as_host(target: &Path) -> Option<Url> {
 }
 
 /// The first URL of a file that lists URLs; `None` if it is none, as a configuration, which begins otherwise.
-fn first_listed(path: &Path) -> Option<String> {
+pub(super) fn first_listed(path: &Path) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let first = seed_lines(&text).next().filter(|first| as_url(Path::new(first)).is_some());
     first.map(str::to_owned)

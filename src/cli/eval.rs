@@ -32,7 +32,7 @@ Examples:
     pagesieve eval pairs.jsonl --texts main_text.jsonl --seeds 5
     pagesieve eval pairs.jsonl --pages pages/ --html quality.html
     pagesieve eval pairs.jsonl --texts texts.jsonl --set dedup.mode=classic
-    pagesieve eval pairs.jsonl --texts texts.jsonl --json | jq '.groups[0].recall'"
+    pagesieve eval pairs.jsonl --texts texts.jsonl --json | jq .groups[0].recall"
 )]
 pub(super) struct Args {
     /// Pairs of texts, as JSON lines

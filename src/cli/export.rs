@@ -61,8 +61,8 @@ pub(super) fn export(args: &ExportArgs, out: &mut Out) -> Result<Exit> {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-    pagesieve links runs/docs --broken | jq -r '[.status // .why, .url, .referrers[]] | @tsv'
-    pagesieve links runs/docs --broken --fail > broken.jsonl    in a test: exit code 1 if there are any
+    pagesieve links runs/docs --broken | jq -r '[.status, .url] | @tsv'
+    pagesieve links runs/docs --broken --fail   in a test: exit code 1 if any
     pagesieve links runs/docs https://docs.example.org/intro")]
 pub(super) struct LinksArgs {
     /// The run directory
@@ -151,7 +151,7 @@ pub(super) fn unknown(run: &Path, url: &str) -> Failure {
 #[command(after_help = "\
 Examples:
     pagesieve rules runs/docs >> docs.toml
-    pagesieve rules runs/docs --format json > rules.json    for Scrapy, with duplicate-url-discarder")]
+    pagesieve rules runs/docs --format json > rules.json   for Scrapy")]
 pub(super) struct RulesArgs {
     /// The run directory
     #[arg(value_name = "RUN")]

@@ -83,7 +83,7 @@ pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit> {
 #[command(after_help = "\
 Examples:
     pagesieve fingerprint page.html
-    echo '{\"id\": \"a\", \"text\": \"some words\"}' | pagesieve fingerprint --set dedup.segment=ngrams")]
+    pagesieve fingerprint documents.jsonl --set dedup.segment=ngrams")]
 pub(super) struct FingerprintArgs {
     #[command(flatten)]
     source: Source,

@@ -14,12 +14,14 @@ use super::{Exit, Failure, Out, Result, rows::Rows};
 use crate::{
     crawl::PastRun,
     sink::{DUPLICATES, Decision, PAGES, VerdictName, open_part, parts},
+    state::Reason,
 };
 
 /// Print the pages of a run that were judged, stored or not
 ///
 /// Prints a JSON object per line, or CSV, from pages.jsonl and duplicates.jsonl, without the texts: of a page that has changed, its latest
-/// version. Pages that are not stored have no title, heading, description, type, charset and canonical link.
+/// version. Pages that are not stored have no title, heading, description, type, charset and canonical link. `gone` says why there is no page any
+/// more, if it was asked for again and there was none.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -34,7 +36,9 @@ pub(super) struct Args {
     csv: bool,
 }
 
-const HEADER: [&str; 20] = [
+const HELP: &str = "`pagesieve verify RUN` names what is damaged";
+
+const HEADER: [&str; 21] = [
     "url",
     "verdict",
     "match",
@@ -55,6 +59,7 @@ const HEADER: [&str; 20] = [
     "referrer",
     "seed",
     "fetched_at",
+    "gone",
 ];
 
 /// A row; its fields are those of [`HEADER`].
@@ -82,6 +87,8 @@ struct Row<'a> {
     referrer: Option<&'a str>,
     seed: Option<&'a str>,
     fetched_at: Timestamp,
+    /// Why there is no page any more, if it was asked for again and there was none.
+    gone: Option<Reason>,
 }
 
 /// A line of one of the files. Those of pages that are not stored have fewer fields.
@@ -106,12 +113,12 @@ struct Line<'a> {
 }
 
 impl Line<'_> {
-    fn row(&self) -> Row<'_> {
+    fn row(&self, gone: Option<Reason>) -> Row<'_> {
         let decision = &self.decision;
         Row {
             url: &decision.id,
             verdict: decision.verdict,
-            matched: decision.matched.as_ref().map(|matched| &*matched.id),
+            matched: decision.matched.as_ref().and_then(|matched| matched.id.as_deref()),
             similarity: decision.matched.as_ref().map(|matched| matched.similarity),
             status: self.status,
             title: self.title.as_deref(),
@@ -129,13 +136,18 @@ impl Line<'_> {
             referrer: self.referrer.as_deref(),
             seed: self.seed.as_deref(),
             fetched_at: self.fetched_at,
+            gone,
         }
     }
 }
 
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
-    // Says whether there is a run.
-    PastRun::open(&args.directory)?;
+    let run = PastRun::open(&args.directory)?;
+    let gone = run.gone()?;
+    if let Some(path) = run.cut_off(&[PAGES, DUPLICATES])? {
+        let lost = "it has fewer bytes than the run has written there";
+        return Err(Failure::Read { path, source: io::Error::other(format!("{lost}; {HELP}")) });
+    }
     let hasher = RandomState::new();
     let mut latest: HashMap<u64, Timestamp> = HashMap::new();
     for_each(&args.directory, |line| {
@@ -146,7 +158,8 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
     let mut rows = Rows::new(out, args.csv, &HEADER)?;
     for_each(&args.directory, |line| {
         let is_latest = latest.get(&hasher.hash_one(&line.decision.id)) == Some(&line.fetched_at);
-        if is_latest { rows.write(&line.row()) } else { Ok(()) }
+        let gone = gone.get(&*line.decision.id).copied();
+        if is_latest { rows.write(&line.row(gone)) } else { Ok(()) }
     })?;
     rows.finish()?;
     Ok(Exit::Done)
@@ -165,8 +178,7 @@ fn for_each(run: &Path, mut visit: impl FnMut(&Line<'_>) -> Result<()>) -> Resul
                 number += 1;
                 if text.ends_with(b"\n") {
                     let damaged = |error| {
-                        let help = "`pagesieve verify RUN` names what is damaged";
-                        failure(io::Error::other(format!("line {number}: {error}; {help}")))
+                        failure(io::Error::other(format!("line {number}: {error}; {HELP}")))
                     };
                     visit(&serde_json::from_slice(&text).map_err(damaged)?)?;
                 }

@@ -168,6 +168,7 @@ mod tests {
         let left = Duration::from_secs;
         for (waits, what) in [
             (Waits::Retries { urls: 2 }, "waiting to ask again for 2 URLs"),
+            (Waits::Pace { left: left(44) }, "waiting 44 s for the pause of the next host"),
             (
                 Waits::Hosts { hosts: 1, left: left(41) },
                 "waiting up to 41 s for 1 host that does not answer",

@@ -37,7 +37,7 @@ const TOKEN: &str = "PAGESIEVE_TOKEN";
 #[command(after_help = "\
 Examples:
     pagesieve serve --state seen.db
-    curl -d '{\"id\": \"a\", \"text\": \"The tide is high.\"}' http://127.0.0.1:8040/v1/judge
+    curl -d '{\"id\": 1, \"text\": \"The tide.\"}' http://127.0.0.1:8040/v1/judge
     PAGESIEVE_TOKEN=secret pagesieve serve --state seen.db --listen 0.0.0.0:8040")]
 pub(super) struct Args {
     /// The file of the window; it is created if there is none. `:memory:` forgets the window at the end. Or a PostgreSQL server, on which several

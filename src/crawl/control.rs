@@ -91,6 +91,11 @@ pub enum Waits {
         /// How long it still waits.
         left: Duration,
     },
+    /// For the pace of the hosts that are left: their delay, or a pause that they asked for.
+    Pace {
+        /// How long it still waits for the first of them.
+        left: Duration,
+    },
     /// For the next attempt at URLs that failed.
     Retries {
         /// How many they are.
@@ -109,6 +114,9 @@ impl fmt::Display for Waits {
                 let verb = if hosts == 1 { "does" } else { "do" };
                 let (left, hosts) = (about(left), counted(hosts, "host"));
                 write!(f, "waiting up to {left} for {hosts} that {verb} not answer")
+            }
+            Self::Pace { left } => {
+                write!(f, "waiting {} for the pause of the next host", about(left))
             }
             Self::Retries { urls } => {
                 write!(f, "waiting to ask again for {}", counted(urls, "URL"))

@@ -298,6 +298,34 @@ impl PastRun {
         Ok(outcomes)
     }
 
+    /// The known pages that are gone since, and why.
+    ///
+    /// # Errors
+    /// If the state cannot be read.
+    #[cfg(feature = "cli")]
+    pub(crate) fn gone(&self) -> Result<HashMap<String, Reason>, CrawlError> {
+        let changed = self.state.changed_pages(usize::MAX)?.into_iter();
+        Ok(changed.filter_map(|(url, visit)| Some((url, visit.lost?))).collect())
+    }
+
+    /// The first of these output files that has fewer bytes than the run has written there; none while a crawl writes, which may rename one.
+    ///
+    /// # Errors
+    /// If the state cannot be read.
+    #[cfg(feature = "cli")]
+    pub(crate) fn cut_off(&self, read: &[&str]) -> Result<Option<PathBuf>, CrawlError> {
+        let is_cut = |(file, size): (String, u64)| {
+            let path = self.path.with_file_name(&file);
+            let length = path.metadata().map(|found| found.len());
+            let is_read = read.contains(&&*file);
+            (is_read && length.map_or(true, |length| length < size)).then_some(path)
+        };
+        if matches!(WriteLock::take(&self.path), Err(StateError::Busy { .. })) {
+            return Ok(None);
+        }
+        Ok(self.state.files()?.into_iter().find_map(is_cut))
+    }
+
     /// What the run did over time: the last points, at most this many.
     ///
     /// # Errors

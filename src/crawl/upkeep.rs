@@ -26,11 +26,9 @@ use super::{
     plan::{CrawlError, STATE},
 };
 use crate::{
-    fingerprint::Digest,
-    page::Validators,
     report::counted,
     sink::{Checksum, Checksums, check_regular, checksums_name, compress, open_part},
-    state::{State, StateError, UrlId, UrlIndex, UrlRow, UrlState, Visit, WriteLock},
+    state::{State, StateError, UrlId, UrlIndex, UrlRow, UrlState, WriteLock},
 };
 
 /// URLs that a damage is shown with, at most.
@@ -424,11 +422,7 @@ fn queue_again(
         if !known.has_records() {
             state.lose_line(visit.document)?;
         }
-        let no_text = Some(Digest([0; 16]));
-        state.set_visit(
-            row.id,
-            &Visit { text: no_text, validators: Validators::default(), ..visit },
-        )?;
+        state.set_visit(row.id, &visit.without_line())?;
         urls.requeue(state, &row, row.seed.unwrap_or_default(), None)?;
         done.queued += 1;
     }

@@ -20,12 +20,16 @@ pub(super) const BOM: &[u8] = b"\xEF\xBB\xBF";
 const NO_OBJECT: &str =
     r#"a document must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}"#;
 
+const NO_UTF8: &str =
+    "the line is not in UTF-8: convert the input, for example by `iconv -f ISO-8859-1 -t UTF-8`";
+
 /// How many lines of an input may be no objects before the first that is one.
 const STRANGERS: u32 = 10;
 
 /// Why an input is not read as lines, and what to do instead.
 const PLAIN: &str = "it has no JSON lines. For plain text, write `jq -Rsc '{id: \"a\", text: .}' FILE | pagesieve …`, or with a document per \
                      line `jq -Rc '{id: input_line_number, text: .}' FILE | pagesieve …`. CSV is read by the Python package";
+const BINARY: &str = "it is neither JSON lines nor HTML, and no text in UTF-8: convert it first, for example by pdftotext or iconv";
 const ARRAY: &str = "it is a JSON array, not JSON lines: write `jq -c '.[]' FILE | pagesieve …`";
 
 /// Why an input that begins so has no JSON lines; none if it has some, or if a single line does not show it.
@@ -36,6 +40,10 @@ pub(super) fn not_lines(start: &[u8]) -> Option<&'static str> {
     let is_object = |line: &[u8]| line.starts_with(b"{");
     if first.starts_with(b"[") && !first.ends_with(b"]") {
         return Some(ARRAY);
+    }
+    let is_text = str::from_utf8(start).map_or_else(|error| error.error_len().is_none(), |_| true);
+    if !is_object(first) && !is_text {
+        return Some(BINARY);
     }
     // The last one may be the beginning of a line.
     let mut others = lines.peekable();
@@ -191,7 +199,11 @@ impl Names {
         let mut deserializer = serde_json::Deserializer::from_slice(line);
         let fields = deserializer.deserialize_map(Object { names: self, times });
         let fields = fields.and_then(|fields| deserializer.end().map(|()| fields));
-        let submission = fields.map_err(LineError::Json)?.submission([&self.text, &self.html]);
+        let fields = fields.map_err(|error| match str::from_utf8(line) {
+            Err(_) => LineError::Form(format!("column {}: {NO_UTF8}", error.column())),
+            Ok(_) => LineError::Json(error),
+        })?;
+        let submission = fields.submission([&self.text, &self.html]);
         let submission = submission.map_err(|error| LineError::Form(error.to_string()))?;
         Ok(Input { submission, place: String::new(), line: 0, raw: None })
     }
@@ -303,7 +315,7 @@ mod tests {
     in:3: column 11: `id` and `url` are both missing: give one of them
     in:4: `text` and `html` are both missing: give one of them
     in:5: column 14: duplicate field `id`
-    in:6: column 8: invalid unicode code point
+    in:6: column 8: the line is not in UTF-8: convert the input, for example by `iconv -f ISO-8859-1 -t UTF-8`
     in:7: a document must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}
     in:8: column 9: `id` must be a string or an integer of 64 bits, not [1]
     in:9: column 10: `id`: "#7" is the name of a document without an id: `#` and digits. Choose another

@@ -135,3 +135,15 @@ pub(crate) fn serialize<S: Serializer>(
 ) -> Result<S::Ok, S::Error> {
     GivenId::of(kept.as_ref()).serialize(serializer)
 }
+
+/// The same of an id that may be missing.
+///
+/// # Errors
+/// As the serializer.
+#[cfg(feature = "crawl")]
+pub(crate) fn serialize_if_any<S: Serializer>(
+    kept: &Option<impl AsRef<str>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    kept.as_ref().map(|kept| GivenId::of(kept.as_ref())).serialize(serializer)
+}

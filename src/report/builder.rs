@@ -105,8 +105,9 @@ impl Seeds {
 
     /// Adds a URL that was skipped or is queued, if it is a seed without a page.
     fn add(&mut self, row: &UrlRow, reason: Reason) {
-        // Redirects of a seed have its depth.
-        let is_seed = row.depth == 0 && (row.referrer.is_none() || row.hops > 0);
+        // Redirects of a seed have its depth. What was one has no list any more.
+        let is_seed =
+            row.depth == 0 && row.seed.is_some() && (row.referrer.is_none() || row.hops > 0);
         let silent = self.silent.get(&row.host).filter(|_| reason == Reason::Host);
         let (count, first) = if row.cause.is_some_and(SkipCause::may_pass) || silent.is_some() {
             &mut self.unreachable

@@ -37,7 +37,8 @@ pub(super) struct Submitted {
     html: Option<String>,
     /// The page's URL: links and templates are those of its site.
     url: Option<String>,
-    /// When it arrived: RFC 3339 with a time zone, or seconds or milliseconds since 1970. Default: now. More than a day in the future is refused.
+    /// When it arrived: RFC 3339 with a time zone, or seconds or milliseconds since 1970. Default: now, also for a time up to a day ahead; one
+    /// further ahead is refused.
     #[schema(required = false)]
     time: Option<StringOrNumber>,
 }
@@ -137,7 +138,9 @@ enum Step {
 /// The document that a duplicate repeats.
 #[derive(Debug, ToSchema)]
 struct Matched {
-    id: String,
+    /// Null if it has left the window since, or was removed.
+    #[schema(required = true)]
+    id: Option<String>,
     /// Number of differing bits of the 64 of the fingerprint.
     distance: u32,
     /// Number of differing bits of the 256 of the signature.

@@ -333,9 +333,9 @@ impl From<&Judgement> for VerdictName {
 /// The document that a duplicate repeats.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MatchFields<'a> {
-    /// Its id.
-    #[serde(borrow, serialize_with = "crate::page::id::serialize")]
-    pub id: Cow<'a, str>,
+    /// Its id; `None` if it has left the window since, or was removed.
+    #[serde(borrow, serialize_with = "crate::page::id::serialize_if_any")]
+    pub id: Option<Cow<'a, str>>,
     /// Number of differing bits of the 64 of the fingerprint.
     pub distance: u32,
     /// Number of differing bits of the 256 of the signature.
@@ -412,7 +412,7 @@ impl<'a> Decision<'a> {
             verdict: judgement.into(),
             step: matched.map(|matched| matched.step),
             matched: matched.map(|matched| MatchFields {
-                id: of.unwrap_or_default().into(),
+                id: of.map(Into::into),
                 distance: matched.distance,
                 signature_distance: matched.signature_distance,
                 similarity: matched.similarity,
@@ -500,6 +500,9 @@ pub struct DuplicateLine<'a> {
     pub referrer: Option<Cow<'a, str>>,
     /// The URLs whose redirects led to it, the first one first.
     pub redirects: Vec<Cow<'a, str>>,
+    /// The seed that the URL belongs to.
+    #[serde(default)]
+    pub seed: Option<Cow<'a, str>>,
 }
 
 /// How a known page had changed when it was asked for again.

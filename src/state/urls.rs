@@ -285,6 +285,15 @@ impl State {
         self.execute(sql, [places])
     }
 
+    /// Sets the seed list of a URL.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn set_seed(&self, id: UrlId, seed: Option<usize>) -> Result<(), StateError> {
+        let seed = seed.and_then(|seed| i64::try_from(seed).ok());
+        self.execute("UPDATE urls SET seed = ? WHERE id = ?", (seed, id.0))
+    }
+
     /// The URL of the first of these names that is known. Looks at all URLs: the index of them is in the memory of a crawl only.
     ///
     /// # Errors
@@ -443,6 +452,9 @@ pub(crate) struct Visit {
     pub(crate) span: u64,
 }
 
+/// In the place of the digest of a text whose line is lost.
+const LOST: Digest = Digest([0; 16]);
+
 const VISIT_COLUMNS: &str =
     "v.document, v.etag, v.last_modified, v.text, v.lost, v.checked, v.visits, v.changes, v.span";
 
@@ -459,6 +471,16 @@ impl Visit {
             changes: 0,
             span: 0,
         }
+    }
+
+    /// The same of a page whose line is lost: it is no page that is known, so that it is judged and stored again.
+    pub(crate) fn without_line(self) -> Self {
+        Self { text: Some(LOST), validators: Validators::default(), ..self }
+    }
+
+    /// Whether its line is lost.
+    pub(crate) fn has_lost_line(&self) -> bool {
+        self.text == Some(LOST)
     }
 
     /// The same after the page was asked for again.

@@ -176,7 +176,7 @@ impl FieldError {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "there is no third")]
 pub enum Times {
-    /// Those until a day from now.
+    /// Those until a day from now: what arrived later than now by another clock has arrived now.
     #[default]
     UntilTomorrow,
     /// All: what was recorded elsewhere is judged again.
@@ -214,10 +214,13 @@ impl Times {
         let Some(at) = at.filter(|at| at.0 <= LATEST) else {
             return Err(FieldError::Time { name, text });
         };
-        if self == Self::UntilTomorrow && at > Timestamp::now() + TOLERANCE {
-            return Err(FieldError::Future { name, text });
+        let now = Timestamp::now();
+        match self {
+            Self::UntilTomorrow if at > now + TOLERANCE => Err(FieldError::Future { name, text }),
+            // The clock of a window never goes back: it would stand still until then.
+            Self::UntilTomorrow => Ok(at.min(now)),
+            Self::Any => Ok(at),
         }
-        Ok(at)
     }
 }
 
@@ -431,7 +434,7 @@ mod tests {
         let read = |times: Times, value: Value<'_>| times.read("time", &value);
         let (now, day) = (Timestamp::now(), Duration::from_hours(24));
         let [soon, late] = [now + day / 2, now + day * 2].map(Value::Time);
-        assert!(read(Times::UntilTomorrow, soon).is_ok());
+        assert!(read(Times::UntilTomorrow, soon).unwrap() <= Timestamp::now());
         let refused = read(Times::UntilTomorrow, late.clone()).unwrap_err();
         assert!(matches!(refused, FieldError::Future { .. }), "{refused}");
         assert!(read(Times::Any, late).is_ok());

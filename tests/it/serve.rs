@@ -263,6 +263,7 @@ fn documents_are_compared_found_and_removed() {
     assert_eq!(service.send("DELETE /v1/documents/c", b"").status, 409);
     assert_eq!(service.send(&format!("DELETE {path}"), b"").status, 204);
     assert_eq!(service.send("DELETE /v1/documents/none", b"").status, 404);
+    assert_eq!(service.get("/v1/documents/c").json()["match"]["id"], json!(null));
     assert_eq!(service.judge(&of("e", 1))["verdict"], "unique", "nothing repeats what was removed");
 }
 

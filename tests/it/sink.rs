@@ -34,8 +34,12 @@ pub(crate) fn unique(id: &str) -> Decision<'_> {
 }
 
 pub(crate) fn near<'a>(id: &'a str, of: &'a str) -> Decision<'a> {
-    let matched =
-        MatchFields { id: of.into(), distance: 2, signature_distance: 11, similarity: 0.990_912 };
+    let matched = MatchFields {
+        id: Some(of.into()),
+        distance: 2,
+        signature_distance: 11,
+        similarity: 0.990_912,
+    };
     Decision {
         verdict: VerdictName::Near,
         step: Some(Step::Near),
@@ -81,6 +85,7 @@ fn duplicate<'a>(id: &'a str, of: &'a str) -> DuplicateLine<'a> {
         redirects: Vec::new(),
         depth: 2,
         referrer: None,
+        seed: Some("http://docs.test/".into()),
     }
 }
 
@@ -103,7 +108,7 @@ fn a_decision_without_url_leaves_the_field_out() {
 #[test]
 fn an_exact_match_has_similarity_1() {
     let matched =
-        MatchFields { id: "a".into(), distance: 0, signature_distance: 0, similarity: 1.0 };
+        MatchFields { id: Some("a".into()), distance: 0, signature_distance: 0, similarity: 1.0 };
     let line = serde_json::to_string(&matched).unwrap();
     assert_eq!(line, r#"{"id":"a","distance":0,"signature_distance":0,"similarity":1}"#);
 }

@@ -6,7 +6,7 @@ mod side;
 use std::{
     io::{self, Write},
     iter,
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use super::{
@@ -27,15 +27,15 @@ use side::{Run, Stored, judged, stored, why_truncated};
 /// With two documents, prints how the filter judges the second after the first: the rule, sizes, distances, similarity,
 /// and the most important features in which they differ. Documents are HTML or text files; with --run also URLs of the run. Pages are compared
 /// by their articles: prints which condition of the rule is not met, what both have, what only one has, and what is boilerplate. With one
-/// URL and --run, prints why it was stored, dropped or not fetched.
+/// URL and --run (or the run before it), prints why it was stored, dropped or not fetched.
 ///
 /// With --run, texts are fingerprinted and judged as in the run, unless --set or --config change the rule.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
     pagesieve explain old.html new.html --set dedup.segment=ngrams
-    pagesieve explain http://docs.example.org/a --run runs/docs
-    pagesieve explain http://docs.example.org/a http://docs.example.org/b --run runs/docs
+    pagesieve explain runs/docs http://docs.example.org/a
+    pagesieve explain --run runs/docs http://a.example.org/ http://b.example.org/
     pagesieve explain http://docs.example.org/a saved.html --run runs/docs")]
 pub(super) struct Args {
     /// The first document, or a URL of a run
@@ -51,6 +51,11 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
     let Args { a, b, run, settings } = args;
+    // As other commands have it: the run, then a URL.
+    let (a, b, run) = match (b, run) {
+        (Some(url), None) if Path::new(a).is_dir() => (url, None, Some(Path::new(a))),
+        _ => (a, b.as_ref(), run.as_deref()),
+    };
     let Some(directory) = run else {
         return compare_files(args, out).map(|()| Exit::Done);
     };

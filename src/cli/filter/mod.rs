@@ -44,7 +44,7 @@ use crate::{
 #[command(after_help = "\
 Examples:
     pagesieve filter pages/                     all HTML files in a directory
-    pagesieve filter --state seen.db new.jsonl  also finds duplicates of documents of earlier runs
+    pagesieve filter --state seen.db new.jsonl  repeats earlier documents too
     pagesieve filter CC-MAIN-*.warc.gz --kept unique.warc.gz > decisions.jsonl
     crawler | pagesieve filter | jq -r 'select(.verdict == \"unique\").id'")]
 pub(super) struct Args {

@@ -87,6 +87,8 @@ const REST: Duration = Duration::from_millis(200);
 /// The shortest time between two reports of the progress, and the longest while the run waits.
 const PUBLISH_EVERY: Duration = Duration::from_millis(100);
 const PUBLISH_WAIT: Duration = Duration::from_secs(1);
+/// The shortest pause of hosts that the progress names.
+const LONG_PAUSE: Duration = Duration::from_secs(10);
 
 /// The engine; see the [module](self).
 pub(super) struct Engine {
@@ -463,7 +465,6 @@ impl Engine {
             _ => {}
         }
         let progress = control.progress.as_ref()?;
-        let waits = matches!(idle, Idle::Until(_)) && self.schedule.in_flight() == 0;
         if now < *publish_at {
             return Some(*publish_at);
         }
@@ -479,10 +480,11 @@ impl Engine {
             max_pages: self.plan.crawl.max_pages,
             active_hosts: self.schedule.active_hosts(),
             in_flight: self.schedule.in_flight(),
-            waits: if waits {
-                self.schedule.wait().and_then(|wait| waits_for(wait, now))
-            } else {
-                None
+            waits: match idle {
+                Idle::Until(at) if self.schedule.in_flight() == 0 => {
+                    self.schedule.wait().and_then(|wait| waits_for(wait, at, now))
+                }
+                _ => None,
             },
             alarms: self.builder.alarms().0,
             restored: None,
@@ -701,14 +703,16 @@ fn is_valid(robots: &RobotsRow) -> bool {
     robots.at + VALID > Timestamp::now()
 }
 
-/// What the progress says of a wait.
-fn waits_for(wait: Wait, now: Instant) -> Option<Waits> {
+/// What the progress says of a wait, if nothing is done until `at`.
+fn waits_for(wait: Wait, at: Instant, now: Instant) -> Option<Waits> {
     let left = |until: Instant| Duration::from_secs(until.saturating_duration_since(now).as_secs());
     match wait {
         Wait::Outage { until } => Some(Waits::Outage { left: left(until) }),
         Wait::Hosts { hosts, until } => Some(Waits::Hosts { hosts, left: left(until) }),
         Wait::Attempts { urls } => Some(Waits::Retries { urls }),
-        Wait::Pace => None,
+        Wait::Pace => {
+            Some(left(at)).filter(|left| *left >= LONG_PAUSE).map(|left| Waits::Pace { left })
+        }
     }
 }
 

@@ -459,14 +459,15 @@ impl Engine {
         action: &Action<'_>,
         exchange: Option<&warc::Exchange>,
     ) -> Result<(), CrawlError> {
-        let row = &queued.url;
-        let url = row.url.as_str();
+        let (row, url) = (&queued.url, queued.url.url.as_str());
         let decision = Decision::new(url, Some(url), action.judgement, action.of.as_deref());
         let archived = exchange.map(|it| self.archive_judged(it, &decision, action)).transpose()?;
         let (referrer, redirects) = self.way_to(row)?;
         let (status, fetched_at) = (received.status, received.at.into());
         let (size, time) = (received.size, u64::try_from(received.took.as_millis()).ok());
         let against = action.run.as_deref().map(Into::into);
+        let list = row.seed.and_then(|seed| self.plan.seeds.get(seed));
+        let seed = list.map(|list| list.source.to_string().into());
         if !action.stored {
             let line = DuplicateLine {
                 decision,
@@ -478,12 +479,11 @@ impl Engine {
                 depth,
                 referrer,
                 redirects,
+                seed,
             };
             return Ok(self.sink.write_duplicate(&line)?);
         }
-        let extracted = &parsed.extracted;
-        let seed = row.seed.and_then(|seed| self.plan.seeds.get(seed));
-        let sketch = parsed.document.sketch();
+        let (extracted, sketch) = (&parsed.extracted, parsed.document.sketch());
         let line = PageLine {
             decision,
             against,
@@ -500,8 +500,8 @@ impl Engine {
             depth,
             referrer,
             redirects,
-            seed: seed.map(|seed| seed.source.to_string().into()),
-            tags: seed.map(|seed| seed.tags.iter().map(Into::into).collect()).unwrap_or_default(),
+            seed,
+            tags: list.map(|list| list.tags.iter().map(Into::into).collect()).unwrap_or_default(),
             signature: (sketch.text.features > 0).then_some(sketch.text.signature),
             canonical: parsed.canonical.as_ref().map(|url| url.as_str().into()),
             truncated: extracted.truncated.map(|why| why.as_str().into()),

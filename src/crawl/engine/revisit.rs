@@ -43,9 +43,11 @@ fn revisit_interval(visit: &Visit, after: Duration) -> Duration {
 /// Whether the text of a page is the one that was known. Where its digest is not, texts with equal figures are taken for equal.
 fn is_unchanged(visit: &Visit, former: &JudgedDocument, parsed: &Parsed) -> bool {
     let sketch = parsed.document.sketch();
-    if visit.text.is_some() {
-        return visit.text == sketch.text.digest;
-    }
+    if visit.text.is_some() { visit.text == sketch.text.digest } else { is_alike(former, parsed) }
+}
+
+/// Whether the figures of a text are those that were known.
+fn is_alike(former: &JudgedDocument, parsed: &Parsed) -> bool {
     let (known, now) = (&former.judgement.facts, parsed.document.facts());
     (known.fingerprint, known.chars, known.features) == (now.fingerprint, now.chars, now.features)
 }
@@ -226,9 +228,17 @@ impl Engine {
         let (links, of) = self.record_judged(queued, received, parsed, &judgement, exchange)?;
         let missing = StateError::Damaged("a page that was judged has no visit");
         let visit = self.state().visit(row.id)?.ok_or(missing)?;
-        let seen = (received.at, Some(received.status));
-        self.write_change(queued, former, &visit, seen, &Change::Text(&judgement))?;
-        self.builder.revisited(Some(ChangeName::Text));
+        let had_line = !queued.visit.as_ref().is_some_and(|it| it.has_lost_line());
+        if had_line || !is_alike(former, parsed) {
+            let seen = (received.at, Some(received.status));
+            self.write_change(queued, former, &visit, seen, &Change::Text(&judgement))?;
+            self.builder.revisited(Some(ChangeName::Text));
+        } else {
+            // It is only stored again.
+            let changes = visit.changes.saturating_sub(1);
+            self.state().set_visit(row.id, &Visit { changes, ..visit })?;
+            self.builder.revisited(None);
+        }
         self.follow_links(row, parsed, links, received.at)?;
         self.watch(row, &judgement, of.as_deref())
     }

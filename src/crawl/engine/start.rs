@@ -3,7 +3,7 @@
 //! It also queues again what was skipped for reasons that no longer hold: URLs that the seeds, budgets, policies or limits admit now, hosts whose
 //! suspension has expired, and URLs that failed for a reason that may have passed.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
@@ -259,12 +259,21 @@ impl Engine {
             (Reason::Scope | Reason::Depth | Reason::Budget, None) => admission_changed,
             _ => false,
         };
-        let mut admitted = Vec::new();
+        let (mut admitted, mut moved) = (Vec::new(), Vec::new());
         if admission_changed || policy_changed {
+            let lists = roots.iter().enumerate();
+            let seeds = lists.flat_map(|(list, (_, urls))| urls.iter().map(move |url| (url, list)));
+            let seeds: HashMap<&NormalUrl, usize> = seeds.collect();
             self.state().for_each_url(
                 |_, state, _| state.skipped(),
                 |row, reason| {
                     let row = UrlRow { depth: self.urls.depth(row.id)?, ..row };
+                    let list = seeds.get(&row.url).copied();
+                    // A seed that came to nothing is one as long as a list has it.
+                    let is_root = row.depth == 0 && row.referrer.is_none();
+                    if is_root && list.is_some() != row.seed.is_some() {
+                        moved.push((row.id, list));
+                    }
                     if has_ceased(&row, reason)
                         && let Ok(seed) = self.admit(&row.url, row.kind, row.depth, None)
                     {
@@ -273,6 +282,9 @@ impl Engine {
                     Ok::<_, CrawlError>(())
                 },
             )?;
+        }
+        for (id, list) in moved {
+            self.state().set_seed(id, list)?;
         }
         for (row, seed) in admitted {
             self.requeue(&row, seed, None)?;

@@ -21,7 +21,7 @@ use tempfile::TempDir;
 
 use super::site::{Site, lines, page};
 use crate::{
-    cli::{pagesieve, stdout},
+    cli::{pagesieve, stderr, stdout},
     server::{Reply, Request},
 };
 
@@ -185,10 +185,26 @@ fn files_that_are_missing_are_damage_unless_they_are_full() {
         fs::rename(&path, &aside).unwrap();
         let found = verify(site.path()).unwrap();
         assert_eq!(found.damage.iter().any(|damage| damage.file == name), is_damage, "{found:?}");
+        let pages = pagesieve().arg("pages").arg(site.path()).assert();
+        pages.code(i32::from(is_damage && name.starts_with("pages")));
         assert_eq!(found.notes.iter().any(|note| note.contains(name)), !is_damage, "{found:?}");
         fs::rename(aside, path).unwrap();
         assert_sound(site.path());
     }
+}
+
+#[test]
+fn pages_are_not_printed_from_a_file_that_was_cut_off() {
+    let site = site(10);
+    site.run();
+    let path = site.path().join("pages.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    let rest = &text[..=text.find('\n').unwrap()];
+    fs::write(&path, rest).unwrap();
+    let refused = pagesieve().arg("pages").arg(site.path()).assert().code(1);
+    assert!(stderr(&refused).contains("pages.jsonl"), "{}", stderr(&refused));
+    fs::write(&path, text).unwrap();
+    pagesieve().arg("pages").arg(site.path()).assert().success();
 }
 
 #[test]
@@ -383,6 +399,7 @@ fn damaged_lines_are_cut_out_and_the_others_kept() {
     assert_sound(site.path());
     site.run();
     assert_eq!(urls(site.path()), all);
+    assert_eq!(lines(site.path(), "changes.jsonl").len(), 0, "it has not changed");
 
     // A file that is too short loses its last lines only.
     let kept = whole(site.path(), "pages.jsonl");

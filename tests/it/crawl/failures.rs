@@ -1,14 +1,16 @@
 //! Responses that are not pages, and missing responses.
 
-use std::time::Duration;
+use std::{thread, time::Duration};
 
 use bytesize::ByteSize;
 use pagesieve::{
+    crawl::{Control, Progress, Waits},
     report::{End, Warning},
     state::Reason,
 };
+use tokio::{runtime::Builder, sync::watch};
 
-use super::site::{Site, html, outcomes, page};
+use super::site::{Site, html, outcomes, page, run_fast};
 use crate::server::{Reply, Request, Routes};
 
 #[test]
@@ -154,6 +156,22 @@ fn a_pause_that_a_host_asks_for_is_kept() {
         let pause = requests[busy + 1].at - requests[busy].at;
         assert!(pause >= Duration::from_millis(80), "eight seconds of the clock: {pause:?}");
     }
+}
+
+#[test]
+fn progress_says_that_the_hosts_that_are_left_are_at_a_pause() {
+    let busy = [Reply::new(503, "").header("Retry-After", "40"), page("busy", &[])];
+    let routes = Routes::new().at("*", "/", page("seed", &["/busy"])).script("*", "/busy", busy);
+    let site = Site::new(routes, &["a.test/"]);
+    let (progress, mut watched) = watch::channel(Progress::default());
+    let control = Control::default().with_progress(progress);
+    let is_named = |progress: &Progress| matches!(progress.waits, Some(Waits::Pace { left }) if left.as_secs() > 20);
+    let watching = thread::spawn(move || {
+        let runtime = Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async { watched.wait_for(is_named).await.is_ok() })
+    });
+    run_fast(site.plan.clone(), control).unwrap();
+    assert!(watching.join().unwrap());
 }
 
 #[test]

@@ -40,8 +40,8 @@ const PAGE: [&str; 19] = [
     "truncated",
     "warc",
 ];
-const DUPLICATE: [&str; 7] =
-    ["status", "fetched_at", "size", "time", "depth", "referrer", "redirects"];
+const DUPLICATE: [&str; 8] =
+    ["status", "fetched_at", "size", "time", "depth", "referrer", "redirects", "seed"];
 const CHANGE: [&str; 14] = [
     "url", "at", "change", "since", "before", "after", "distance", "verdict", "match", "reason",
     "detail", "status", "visits", "changes",

@@ -189,6 +189,23 @@ fn an_unreachable_seed_does_not_hide_what_else_is_wrong() {
     assert_eq!(report.warnings[1], nothing);
 }
 
+#[test]
+fn what_is_no_seed_any_more_is_no_reason_to_warn() {
+    let routes = Routes::new().at("a.test", "/", page("seed", &[]));
+    let site = Site::new(routes, &["a.test/", "a.test/gone", "b.test/"]).planned(|plan| {
+        plan.fetch.resolve.insert("b.test".to_owned(), closed());
+        plan.fetch.retries = 0;
+    });
+    let report = site.run_fast();
+    assert!(
+        matches!(&*report.warnings, [Warning::Unreachable { count: 2, .. }]),
+        "{:?}",
+        report.warnings
+    );
+    let site = site.planned(|plan| plan.seeds.truncate(1));
+    assert_eq!(site.run_fast().warnings, []);
+}
+
 /// A web of hosts with twenty pages each, at one address, that can be switched off and on.
 struct Web {
     address: SocketAddr,

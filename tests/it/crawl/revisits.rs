@@ -308,6 +308,16 @@ fn a_page_that_is_gone_stays_stored_and_may_come_back() {
     assert_eq!(site.lines("pages.jsonl")[..5], before[..], "what was stored stays");
     assert_eq!(site.outcomes()["a.test/there"], "unique");
     assert_eq!(report.counts.all_skipped(), 0);
+    let rows = stdout(&pagesieve().arg("pages").arg(site.path()).assert().success());
+    let rows: Vec<Value> = rows.lines().map(|row| serde_json::from_str(row).unwrap()).collect();
+    let of = |path: &str| {
+        let url = format!("http://a.test{path}");
+        rows.iter().find(|row| row["url"] == *url).unwrap()["gone"].clone()
+    };
+    assert_eq!(
+        [of("/404"), of("/moved"), of("/")],
+        [json!("status"), json!("redirect"), json!(null)]
+    );
     let explained = PastRun::open(site.path()).unwrap().explain("http://a.test/404").unwrap();
     let revisits = explained.unwrap().revisits.unwrap();
     assert_eq!((revisits.visits, revisits.changes, revisits.gone), (1, 1, Some(Reason::Status)));
