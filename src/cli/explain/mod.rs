@@ -11,6 +11,7 @@ use std::{
 
 use super::{
     Exit, Failure, Out, Result,
+    crawl::absolute,
     document::{Settings, recipe},
     rule::distances,
 };
@@ -103,7 +104,40 @@ fn is_url(name: &str) -> bool {
 fn explain_url(out: &mut Out, url: &str, run: &Run<'_>) -> Result<()> {
     let explanation = run.explain(url)?;
     let page = explanation.document.as_ref().map(|document| stored(run, document)).transpose()?;
-    write(out, &explanation, page.flatten().as_ref()).map_err(Failure::Output)
+    write(out, &explanation, page.flatten().as_ref()).map_err(Failure::Output)?;
+    match end_of_redirects(&explanation, run)? {
+        Some(end) => writeln!(out, "leads to        {end}").map_err(Failure::Output),
+        None => Ok(()),
+    }
+}
+
+/// Where a URL leads that redirects, and what became of that.
+fn end_of_redirects(explanation: &UrlExplanation, run: &Run<'_>) -> Result<Option<String>> {
+    let target = |of: &UrlExplanation| {
+        of.url.detail.clone().filter(|_| of.reason() == Some(Reason::Redirect))
+    };
+    let mut seen = vec![explanation.url.url.to_string()];
+    let (mut next, mut end) = (target(explanation), None);
+    while let Some(url) = next {
+        if seen.contains(&url) {
+            return Ok(Some(format!("{url} again: these redirects have no end")));
+        }
+        // It may not be followed: then its text says why.
+        let Some(found) =
+            absolute(&url).ok().and_then(|url| run.past.explain(url.as_str()).ok()?)
+        else {
+            break;
+        };
+        let outcome = match (&found.document, found.reason()) {
+            (Some(document), _) => judged(document, found.matched.as_ref()),
+            (None, Some(reason)) => format!("{reason}: {}", reason.meaning()),
+            (None, None) => String::new(),
+        };
+        end = Some(format!("{url}: {outcome}"));
+        next = target(&found);
+        seen.push(url);
+    }
+    Ok(end)
 }
 
 fn write(out: &mut Out, explanation: &UrlExplanation, line: Option<&Stored>) -> io::Result<()> {

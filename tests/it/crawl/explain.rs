@@ -50,6 +50,22 @@ fn explain(site: &Site, documents: &[&str]) -> assert_cmd::assert::Assert {
 }
 
 #[test]
+fn redirects_without_an_end_are_explained_from_the_run_before_the_url() {
+    let routes = Routes::new()
+        .at("*", "/", page("seed", &["/a"]))
+        .at("*", "/a", Reply::redirect(302, "/b"))
+        .at("*", "/b", Reply::redirect(302, "/a"));
+    let site = Site::new(routes, &["a.test/"]);
+    site.run();
+    let explained = pagesieve().arg("explain").arg(site.path()).arg("http://a.test/a").assert();
+    let found = stdout(&explained.success());
+    assert!(
+        found.ends_with("leads to        http://a.test/a again: these redirects have no end\n"),
+        "{found}"
+    );
+}
+
+#[test]
 fn what_became_of_a_url_is_explained() {
     let site = run();
     let output = |path: &str| stdout(&explain(&site, &[&format!("http://a.test{path}")]).success());
@@ -71,6 +87,7 @@ fn what_became_of_a_url_is_explained() {
     seed            http://a.test/
     depth           1
     found first on  http://a.test/
+    leads to        http://a.test/kept: unique; stored
     ");
     insta::assert_snapshot!(output("/secret"), @"
     http://a.test/secret
