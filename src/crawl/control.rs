@@ -131,8 +131,10 @@ pub struct Tally {
     pub near: u64,
     /// URLs that could not be fetched, or whose status was not 2xx.
     pub failed: u64,
-    /// Queued URLs.
+    /// URLs without an outcome, apart from those of suspended hosts.
     pub queued: u64,
+    /// URLs without an outcome whose hosts are suspended.
+    pub suspended: u64,
     /// How often a known page was asked for again and had no new text.
     pub asked_again: u64,
     /// Bytes of the bodies of pages, without their content coding.

@@ -100,10 +100,11 @@ impl Source for Shown {
             "notes": {
                 "fetched": format!("of at most {}", thousands(max_pages)),
                 "queued": format!("active hosts: {active_hosts}, in flight: {in_flight}"),
+                "suspended": "URLs at suspended hosts",
             },
             "unit": "pages",
             "done": counts.fetched + counts.asked_again,
-            "left": counts.queued.min(max_pages.saturating_sub(counts.fetched)),
+            "budget": max_pages.saturating_sub(counts.fetched),
             "series": series,
             "judged": recent.judged,
             "slow": slow,

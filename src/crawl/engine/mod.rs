@@ -473,7 +473,7 @@ impl Engine {
         {
             slow.send_replace(slowest.iter().map(ToString::to_string).collect());
         }
-        self.counts.queued = self.urls.open();
+        self.count_urls();
         let current = Progress {
             counts: self.counts,
             max_pages: self.plan.crawl.max_pages,
@@ -493,6 +493,12 @@ impl Engine {
             is_new
         });
         current.waits.map(|_| now + PUBLISH_WAIT)
+    }
+
+    /// Counts the URLs without an outcome.
+    fn count_urls(&mut self) {
+        self.counts.suspended = self.urls.suspended();
+        self.counts.queued = self.urls.open().saturating_sub(self.counts.suspended);
     }
 
     /// Begins a batch, unless one has begun.
@@ -527,7 +533,7 @@ impl Engine {
         die_if_asked("outputs synced");
         keep_marks(self.state(), &marks, &checksums)?;
         self.state().set_json("audit", &(self.audited + self.filter.index().audit()))?;
-        self.counts.queued = self.urls.open();
+        self.count_urls();
         self.state().set_json("counts", &self.counts)?;
         self.state().set_json("spent", &self.spent)?;
         self.state().set_json("worked", &self.worked())?;
@@ -597,8 +603,10 @@ impl Engine {
         self.end_pass(end)?;
         let learnt = self.summarise_learning()?;
         self.note_unasked(end)?;
+        self.count_urls();
         let state = self.filter.state();
         state.set_json("learnt", &learnt)?;
+        state.set_json("counts", &self.counts)?;
         self.builder.save(state)?;
         self.add_point()?;
         let state = self.filter.state();
