@@ -243,7 +243,8 @@ def test_a_search_says_how_many_rows_of_each_table_it_has_found(chromium, report
         page, notes = shown.page, "#hosts p:has-text(' shown'), #broken p:has-text(' shown')"
         assert page.locator(notes).count() == 0
         page.fill("#find", "localhost")
-        assert page.locator("#hosts p:has-text(' shown')").text_content() == "2 of 2 shown", "one repeats the other"
+        found = page.locator("#hosts tbody tr:visible").count()
+        assert found > 0 and page.locator("#hosts p:has-text(' shown')").text_content() == f"{found} of 2 shown"
         found = page.locator("#broken tbody tr:visible").count()
         assert page.locator("#broken p:has-text(' shown')").text_content() == f"{found} of 2 shown"
         # Tables without a row that is found are left out.

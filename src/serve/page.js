@@ -67,12 +67,12 @@
     for (const part of document.querySelectorAll("[data-of=" + list + "]")) part.hidden = !all.length;
   };
 
-  // How long the queued URLs take at this rate, or those of them that the budget of pages admits.
-  const estimate = ({ budget, counts, paused }, rate) => {
+  // How long the queued URLs take at this rate, at least as long as those of the slowest host; or the pages that the budget admits.
+  const estimate = ({ budget, counts, paused, slowest }, rate) => {
     const left = Math.min(budget ?? 0, counts.queued);
     if (paused || !(rate > 0 && left > 0)) return "";
     return left < counts.queued ? "; the " + grouped(left) + " pages left of max_pages take about " + duration(left / rate)
-      : "; the " + grouped(left) + " queued URLs take about " + duration(left / rate) + ", more if they lead to others";
+      : "; the " + grouped(left) + " queued URLs take about " + duration(Math.max(left / rate, slowest)) + ", more if they lead to others";
   };
 
   const show = now => {

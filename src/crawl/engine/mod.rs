@@ -43,7 +43,7 @@ use self::alarm::Alarms;
 use super::{
     against::Others,
     cluster::{Cluster, member_report},
-    control::{Control, Progress, Tally, Waits},
+    control::{Control, Progress, SlowHosts, Tally, Waits},
     directory::keep_marks,
     plan::{CrawlError, Plan},
     politeness::RequestEnd,
@@ -471,7 +471,10 @@ impl Engine {
         if let Some(slow) = &control.slow
             && let Some(slowest) = self.schedule.slowest(|host| self.urls.queue.waiting(host), now)
         {
-            slow.send_replace(slowest.iter().map(ToString::to_string).collect());
+            slow.send_replace(SlowHosts {
+                left: slowest.first().map(|host| host.left).unwrap_or_default(),
+                hosts: slowest.iter().map(ToString::to_string).collect(),
+            });
         }
         self.count_urls();
         let current = Progress {
@@ -492,7 +495,9 @@ impl Engine {
             *known = current;
             is_new
         });
-        current.waits.map(|_| now + PUBLISH_WAIT)
+        // While it waits for a host, how long is shown.
+        let is_shown = current.waits.is_some() || waits && control.slow.is_some();
+        is_shown.then(|| now + PUBLISH_WAIT)
     }
 
     /// Counts the URLs without an outcome.
