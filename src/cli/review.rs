@@ -119,7 +119,7 @@ pub(super) fn review(args: &Args, out: &mut Out) -> Result<Exit> {
     let begin = usize::from(before.is_some());
     let pairs: Vec<Pair> = before.into_iter().chain(open).collect();
     let (mut input, mut at) = (io::stdin().lock(), begin);
-    if !pairs.is_empty() {
+    if at < pairs.len() {
         writeln!(out, "{NOTATION}\n").map_err(Failure::Output)?;
     }
     while at < pairs.len() || at > begin {
