@@ -20,7 +20,7 @@ import pytest
 
 from conftest import article
 
-WIDTHS = [390, 1024, 1600]
+WIDTHS = [390, 820, 1024, 1600]
 SCHEMES = ["light", "dark"]
 TOKEN = "a token"
 
@@ -64,6 +64,8 @@ class Window:
         assert self.faults == []
         wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
         assert self.page.evaluate(wider) <= 0, "it scrolls sideways"
+        cut = "[...document.querySelectorAll('.stack')].filter(it => it.offsetWidth > it.parentElement.clientWidth).map(it => it.parentElement.ariaLabel)"
+        assert self.page.evaluate(cut) == [], "tables are cut off"
         found = Axe().run(self.page).response["violations"]
         grave = [fault for fault in found if fault["impact"] in ("serious", "critical")]
         said = [f"{fault['id']}: {node['html'][:200]} {node['failureSummary']}" for fault in grave for node in fault["nodes"][:5]]
@@ -230,8 +232,26 @@ def test_what_became_of_a_url_is_found(chromium, reports):
         assert reasons.count() > page.locator("#skipped details:visible").count() == found
         page.fill("#find", "http://nowhere.test/")
         assert page.locator("#nothing").is_visible() and page.locator("section:visible").count() == 0
+        assert "explain URL --run RUN" in page.locator("#nothing").text_content()
         page.fill("#find", "")
         assert page.locator(".overview").is_visible() and page.locator("#nothing").is_hidden()
+        assert shown.faults == []
+
+
+def test_a_search_says_how_many_rows_of_each_table_it_has_found(chromium, reports):
+    with window(chromium, reports["library"], 1024, "light") as shown:
+        page, notes = shown.page, "#hosts p:has-text(' shown'), #broken p:has-text(' shown')"
+        assert page.locator(notes).count() == 0
+        page.fill("#find", "localhost")
+        found = page.locator("#hosts tbody tr:visible").count()
+        assert found > 0 and page.locator("#hosts p:has-text(' shown')").text_content() == f"{found} of 2 shown"
+        found = page.locator("#broken tbody tr:visible").count()
+        assert page.locator("#broken p:has-text(' shown')").text_content() == f"{found} of 2 shown"
+        # Tables without a row that is found are left out.
+        assert page.locator("#threshold:visible, #skipped .scroll:visible:not(:has(tbody tr:visible))").count() == 0
+        page.fill("#find", "")
+        assert page.locator("#threshold .scroll").first.is_visible()
+        assert page.locator("#hosts p:has-text(' shown')").is_hidden()
         assert shown.faults == []
 
 
@@ -352,6 +372,15 @@ def test_the_live_page_is_sound_and_accessible(chromium, live):
                 assert shown.page.locator("#controls").is_hidden()
                 shown.keep(f"live-{width}-{scheme}")
                 shown.check()
+
+
+def test_the_live_page_estimates_how_long_what_is_queued_takes(chromium, live):
+    crawl = live()
+    with window(chromium, crawl.url, 1024, "light") as shown:
+        said = shown.page.locator("#rate").filter(has_text="pages a second in the last ")
+        said.filter(has_text=re.compile(r"; the \d+ queued URLs take about \d+ (s|min), more if they lead to others$")).wait_for()
+        assert shown.page.locator(".suspended").is_hidden(), "no host is suspended"
+        assert shown.faults == []
 
 
 def test_the_live_page_is_read_without_its_script(chromium, live):

@@ -1,6 +1,6 @@
 //! `pagesieve report A B`: what two runs found, side by side.
 
-use std::{cmp::Ordering, io, path::Path};
+use std::{cmp::Ordering, collections::BTreeMap, io, path::Path};
 
 use super::{Exit, Failure, Out, Result, notify};
 use crate::{
@@ -23,32 +23,39 @@ pub(super) fn compare(out: &mut Out, runs: [&Path; 2], all: bool) -> Result<Exit
     });
     let [(a, of_a), (b, of_b)] = [a?, b?];
     write_counts(out, runs, [&a.counts, &b.counts]).map_err(Failure::Output)?;
-    let is_page = |outcome: &Outcome| matches!(outcome, Outcome::Judged(_));
-    let (mut only_a, mut only_b, mut other) = (Vec::new(), Vec::new(), Vec::new());
-    for (url, in_a) in &of_a {
-        match of_b.get(url) {
-            Some(in_b) if in_a == in_b => {}
-            Some(in_b) => other.push(format!("{url}  {in_a} -> {in_b}")),
-            None if is_page(in_a) => only_a.push(format!("{url}  {in_a}")),
-            None => {}
-        }
-    }
-    for (url, in_b) in of_b.iter().filter(|(url, in_b)| is_page(in_b) && !of_a.contains_key(*url)) {
-        only_b.push(format!("{url}  {in_b}"));
-    }
+    let both = of_a.iter().filter_map(|(url, in_a)| Some((url, in_a, of_b.get(url)?)));
+    let other = both.filter(|(_, in_a, in_b)| in_a != in_b);
+    let other: Vec<_> = other.map(|(url, in_a, in_b)| format!("{url}  {in_a} -> {in_b}")).collect();
+    let [(pages_a, skipped_a), (pages_b, skipped_b)] = [only(&of_a, &of_b), only(&of_b, &of_a)];
     let lists = [
         ("other outcome in B", &other),
-        ("pages only in A", &only_a),
-        ("pages only in B", &only_b),
+        ("pages only in A", &pages_a),
+        ("pages only in B", &pages_b),
+        ("skipped, and only in A", &skipped_a),
+        ("skipped, and only in B", &skipped_b),
     ];
     for (name, urls) in lists {
         write_urls(out, name, urls, if all { urls.len() } else { SHOWN })
             .map_err(Failure::Output)?;
     }
     if lists.iter().all(|(_, urls)| urls.is_empty()) {
-        notify("both runs have the same pages, with the same outcomes");
+        notify("both runs have the same URLs, with the same outcomes");
     }
     Ok(Exit::Done)
+}
+
+/// The pages that only the first of two runs knows, and the skipped URLs that only it knows.
+fn only(
+    of: &BTreeMap<String, Outcome>,
+    other: &BTreeMap<String, Outcome>,
+) -> (Vec<String>, Vec<String>) {
+    let only = of.iter().filter(|(url, _)| !other.contains_key(*url));
+    let (pages, skipped): (Vec<_>, Vec<_>) =
+        only.partition(|(_, outcome)| matches!(outcome, Outcome::Judged(_)));
+    let lines = |all: Vec<(&String, &Outcome)>| {
+        all.into_iter().map(|(url, outcome)| format!("{url}  {outcome}")).collect()
+    };
+    (lines(pages), lines(skipped))
 }
 
 fn write_counts(

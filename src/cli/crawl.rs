@@ -218,8 +218,12 @@ fn say_how_far(plan: &Plan, run: &Standing) {
         ),
         left => format!("up to {} by crawl.max_pages = {most}", counted(left, "more page")),
     };
+    let suspended = match counts.suspended {
+        0 => String::new(),
+        urls => format!(", {} at suspended hosts", thousands(urls)),
+    };
     notify(format_args!(
-        "continuing the run in {directory}, which began at {began}: {fetched} fetched, {} queued, {budget} (--fresh starts over, --out DIR begins another run)",
+        "continuing the run in {directory}, which began at {began}: {fetched} fetched, {} queued{suspended}, {budget} (--fresh starts over, --out DIR begins another run)",
         thousands(counts.queued),
     ));
 }

@@ -119,7 +119,11 @@ fn line(progress: Progress, before: u64, elapsed: Duration) -> String {
         clock(elapsed),
         thousands(repeated),
     );
-    for (count, what) in [(counts.asked_again, "asked again"), (counts.failed, "failed")] {
+    for (count, what) in [
+        (counts.suspended, "at suspended hosts"),
+        (counts.asked_again, "asked again"),
+        (counts.failed, "failed"),
+    ] {
         if count > 0 {
             line.extend([", ", &thousands(count), " ", what]);
         }
@@ -151,6 +155,7 @@ mod tests {
             near: 5,
             failed: 2,
             queued: 40,
+            suspended: 0,
             asked_again: 0,
             bytes: 3 << 20,
         };
@@ -216,6 +221,14 @@ mod tests {
             Duration::from_secs(10),
         );
         assert!(line.contains(" 5.0/s; ") && line.contains("40 queued, 50 asked again"), "{line}");
+    }
+
+    #[test]
+    fn urls_of_suspended_hosts_are_shown_apart() {
+        let mut progress = progress();
+        progress.counts.suspended = 1_500;
+        let line = line(progress, 20, Duration::from_secs(10));
+        assert!(line.ends_with("; 40 queued, 1,500 at suspended hosts, 2 failed"), "{line}");
     }
 
     #[test]

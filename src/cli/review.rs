@@ -17,7 +17,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::{Exit, Failure, Out, Result};
 use crate::{
     crawl::{NearDuplicate, PastRun},
-    page::floored,
+    page::{floored, nearness},
     report::{Piece, counted},
     sink::replace,
 };
@@ -28,6 +28,8 @@ const ANSWERS: &str = "review.jsonl";
 const Z: f64 = 1.96;
 /// Ranges of similarity.
 const STRATA: usize = 5;
+/// How a difference is written.
+const NOTATION: &str = "Only the kept page has [-this-], only the dropped one has {+this+}; … is a part that is left out.";
 /// Questions of a round, about, and of a review.
 const ROUND: f64 = 10.0;
 const QUESTIONS: usize = 100;
@@ -36,8 +38,8 @@ const QUESTIONS: usize = 100;
 ///
 /// Shows near duplicates with what differs from the page that is kept, and asks of each whether it repeats that page. They are a random sample of each of
 /// five ranges of similarity, in rounds that begin with the least similar. Doubtful ones are asked about more often than their share; the estimate of the
-/// precision makes up for that, so that it is that of the filter in this run. It can be ended at any time: the answers are kept in review.jsonl in the run
-/// directory, and the next review goes on after them.
+/// precision makes up for that, so that it is that of the filter in this run. Those of which you are unsure count neither as right nor as wrong. It can be
+/// ended at any time: the answers are kept in review.jsonl in the run directory, and the next review goes on after them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -55,8 +57,8 @@ struct Answer {
     /// The page that it repeats.
     of: String,
     similarity: f32,
-    /// Whether it does.
-    right: bool,
+    /// Whether it does; `None` if the person could not say.
+    right: Option<bool>,
 }
 
 /// A near duplicate of the sample.
@@ -78,12 +80,24 @@ struct Stratum {
     sample: Vec<Pair>,
 }
 
-/// The answers about the sample of a stratum.
+/// The answers about the sample of a stratum: how many say whether a page repeats the other, and how many do not.
 #[derive(Clone, Copy, Debug, Default)]
 struct Answered {
     size: usize,
-    asked: usize,
+    decided: usize,
     right: usize,
+    unsure: usize,
+}
+
+impl Answered {
+    fn asked(&self) -> usize {
+        self.decided + self.unsure
+    }
+
+    /// How many of the stratum a person could decide, by the sample.
+    fn decidable(&self) -> f64 {
+        number(self.size) * number(self.decided) / number(self.asked()).max(1.0)
+    }
 }
 
 pub(super) fn review(args: &Args, out: &mut Out) -> Result<Exit> {
@@ -105,19 +119,22 @@ pub(super) fn review(args: &Args, out: &mut Out) -> Result<Exit> {
     let begin = usize::from(before.is_some());
     let pairs: Vec<Pair> = before.into_iter().chain(open).collect();
     let (mut input, mut at) = (io::stdin().lock(), begin);
+    if at < pairs.len() {
+        writeln!(out, "{NOTATION}\n").map_err(Failure::Output)?;
+    }
     while at < pairs.len() || at > begin {
         let pair = pairs.get(at);
         if let Some(pair) = pair {
             show(out, pair, (at + 1, pairs.len())).map_err(Failure::Output)?;
         }
-        match (ask(&mut input, out, pair.is_none())?, pair) {
+        match (ask(&mut input, out, pair)?, pair) {
             (Asked::End, _) => break,
             (Asked::Undo, _) if at > 0 => {
                 at -= 1;
                 answers.pop();
                 take_back(&path, &answers)?;
             }
-            (Asked::Right(right), Some(pair)) => {
+            (Asked::Answered(right), Some(pair)) => {
                 let Pair { url, of, similarity, .. } = pair.clone();
                 answers.push(Answer { url, of, similarity, right });
                 keep(&path, &answers[answers.len() - 1..]).map_err(|error| {
@@ -126,7 +143,7 @@ pub(super) fn review(args: &Args, out: &mut Out) -> Result<Exit> {
                 })?;
                 at += 1;
             }
-            (Asked::Undo | Asked::Right(_), _) => {}
+            (Asked::Undo | Asked::Answered(_), _) => {}
         }
     }
     summarise(out, &strata, &answers, threshold).map_err(Failure::Output)?;
@@ -239,7 +256,7 @@ fn take_back(path: &Path, answers: &[Answer]) -> Result<()> {
 }
 
 fn show(out: &mut impl Write, pair: &Pair, (at, all): (usize, usize)) -> io::Result<()> {
-    writeln!(out, "{at} of {all}, similarity {}", floored(pair.similarity, 2))?;
+    writeln!(out, "{at} of {all}, similarity {}", nearness(pair.similarity))?;
     writeln!(out, "  kept     {}", pair.of)?;
     writeln!(out, "  dropped  {}\n", pair.url)?;
     for piece in &pair.difference {
@@ -260,18 +277,21 @@ fn printable(text: &str) -> String {
 
 /// What was answered.
 enum Asked {
-    Right(bool),
+    /// Whether it is right, unless the person is unsure.
+    Answered(Option<bool>),
     /// The answer before is to be given again.
     Undo,
     End,
 }
 
 /// Asks whether a page repeats the other; after the last one, whether its answer holds.
-fn ask(input: &mut impl BufRead, out: &mut Out, is_after: bool) -> Result<Asked> {
-    let question = if is_after {
-        "That was the last one. [u]ndo, [q]uit: "
-    } else {
-        "Does the dropped page repeat the kept one? [y]es, [n]o, [u]ndo, [q]uit: "
+fn ask(input: &mut impl BufRead, out: &mut Out, pair: Option<&Pair>) -> Result<Asked> {
+    let question = match pair {
+        // Above them may be a long text.
+        Some(Pair { url, of, .. }) => format!(
+            "Does    {url}\nrepeat  {of} ?\n[y]es, [n]o, [u]nsure, [b]ack to the one before, [q]uit: "
+        ),
+        None => "That was the last one. [b]ack to it, [q]uit: ".to_owned(),
     };
     loop {
         write!(out, "{question}").and_then(|()| out.flush()).map_err(Failure::Output)?;
@@ -280,17 +300,18 @@ fn ask(input: &mut impl BufRead, out: &mut Out, is_after: bool) -> Result<Asked>
             return Ok(Asked::End);
         }
         match line.trim() {
-            "y" | "Y" | "yes" => return Ok(Asked::Right(true)),
-            "n" | "N" | "no" => return Ok(Asked::Right(false)),
-            "u" | "U" | "undo" => return Ok(Asked::Undo),
+            "y" | "Y" | "yes" => return Ok(Asked::Answered(Some(true))),
+            "n" | "N" | "no" => return Ok(Asked::Answered(Some(false))),
+            "u" | "U" | "unsure" => return Ok(Asked::Answered(None)),
+            "b" | "B" | "back" | "undo" => return Ok(Asked::Undo),
             "q" | "Q" | "quit" => return Ok(Asked::End),
             _ => {}
         }
     }
 }
 
-/// The answers that count, each with its weight, by stratum: those before the first of its sample to which there is none. Later ones may be of a sample that
-/// was not random.
+/// The answers that count, and those of them that decide, each with its weight, by stratum: those before the first of its sample to which there is none.
+/// Later ones may be of a sample that was not random.
 fn count(strata: &[Stratum], answers: &[Answer]) -> (Vec<Answered>, Vec<(Answer, f64)>) {
     let known: HashMap<_, _> = answers.iter().map(|it| ((&*it.url, &*it.of), it)).collect();
     let (mut counts, mut weighted) = (Vec::new(), Vec::new());
@@ -298,10 +319,12 @@ fn count(strata: &[Stratum], answers: &[Answer]) -> (Vec<Answered>, Vec<(Answer,
         let answer = |pair: &Pair| known.get(&(&*pair.url, &*pair.of)).copied();
         let can_be_asked = sample.iter().filter(|pair| !pair.difference.is_empty());
         let found: Vec<&Answer> = can_be_asked.map_while(answer).collect();
-        let (asked, right) = (found.len(), found.iter().filter(|it| it.right).count());
-        counts.push(Answered { size: *size, asked, right });
-        let weight = number(*size) / number(asked.max(1));
-        weighted.extend(found.into_iter().map(|it| (it.clone(), weight)));
+        let of = |right| found.iter().filter(|it| it.right == right).count();
+        let (right, wrong, unsure) = (of(Some(true)), of(Some(false)), of(None));
+        counts.push(Answered { size: *size, decided: right + wrong, right, unsure });
+        let weight = number(*size) / number(found.len().max(1));
+        let decided = found.into_iter().filter(|it| it.right.is_some());
+        weighted.extend(decided.map(|it| (it.clone(), weight)));
     }
     (counts, weighted)
 }
@@ -314,18 +337,25 @@ fn summarise(
 ) -> io::Result<()> {
     let (counts, weighted) = count(strata, answers);
     let sum = |of: fn(&Answered) -> usize| counts.iter().map(of).sum::<usize>();
-    let (size, asked, right) = (sum(|it| it.size), sum(|it| it.asked), sum(|it| it.right));
-    if asked == 0 {
+    let (size, decided, right) = (sum(|it| it.size), sum(|it| it.decided), sum(|it| it.right));
+    let unsure = sum(|it| it.unsure);
+    if decided + unsure == 0 {
         return writeln!(out, "\nno answer");
     }
-    writeln!(out, "\nright: {right} of {} asked about", counted(asked, "near duplicate"))?;
-    if answers.len() > asked {
-        let others = counted(answers.len() - asked, "answer");
+    writeln!(out, "\nright: {right} of {} asked about", counted(decided, "near duplicate"))?;
+    if unsure > 0 {
+        writeln!(out, "unsure: {unsure} more, counted neither as right nor as wrong")?;
+    }
+    if answers.len() > decided + unsure {
+        let others = counted(answers.len() - decided - unsure, "answer");
         writeln!(out, "{others} not counted: not of this sample, or after one that was left out")?;
     }
     let Some([precision, low, high]) = precision(&counts) else {
-        let open = counts.iter().filter(|it| it.asked == 0).count();
+        let open = counts.iter().filter(|it| it.asked() == 0).count();
         let all = counts.len();
+        if open == 0 {
+            return writeln!(out, "no estimate of the precision: every answer is unsure");
+        }
         return writeln!(
             out,
             "no estimate of the precision: {open} of {all} ranges of similarity have no answer yet"
@@ -339,9 +369,9 @@ fn summarise(
         counted(counts.len(), "range"),
     )?;
     let met = |threshold: f64| -> f64 {
-        let is_met = |it: &Answer| (f64::from(it.similarity) >= threshold) == it.right;
+        let is_met = |it: &Answer| Some(f64::from(it.similarity) >= threshold) == it.right;
         let met: f64 = weighted.iter().filter(|(it, _)| is_met(it)).map(|(_, weight)| weight).sum();
-        100.0 * met / number(size)
+        100.0 * met / counts.iter().map(Answered::decidable).sum::<f64>()
     };
     // Of equal ones the lowest.
     let best = (0..=100_u32).map(|it| f64::from(it) / 100.0);
@@ -359,19 +389,20 @@ fn summarise(
     Ok(())
 }
 
-/// The share of right ones in all strata together, and the limits of its interval with 95 % confidence, in per cent; `None` while a stratum has no answer.
+/// The share of right ones in all strata together, among those that a person can decide (a domain of study), and the limits of its interval with
+/// 95 % confidence, in per cent; `None` while a stratum has no answer, or if nothing is decided. How many can be decided is taken as known.
 ///
 /// The limits are those of the strata, weighted, by the method of variance estimates recovery (G. Y. Zou and A. Donner, "Construction of confidence limits
 /// about effect measures", 2008).
 fn precision(strata: &[Answered]) -> Option<[f64; 3]> {
-    let all = number(strata.iter().map(|it| it.size).sum());
+    let all: f64 = strata.iter().map(Answered::decidable).sum();
+    if all <= 0.0 || strata.iter().any(|it| it.asked() == 0) {
+        return None;
+    }
     let (mut share, mut below, mut above) = (0.0, 0.0, 0.0);
-    for stratum in strata {
-        if stratum.asked == 0 {
-            return None;
-        }
-        let weight = number(stratum.size) / all;
-        let right = number(stratum.right) / number(stratum.asked);
+    for stratum in strata.iter().filter(|it| it.decided > 0) {
+        let weight = stratum.decidable() / all;
+        let right = number(stratum.right) / number(stratum.decided);
         let (low, high) = interval(stratum);
         share += weight * right;
         below += (weight * (right - low)).powi(2);
@@ -382,12 +413,13 @@ fn precision(strata: &[Answered]) -> Option<[f64; 3]> {
 
 /// The score interval of a share (E. B. Wilson, "Probable inference, the law of succession, and statistical inference", 1927). Of the part of a stratum that was
 /// asked about everything is known, so that it counts as more answers.
-fn interval(Answered { size, asked, right }: &Answered) -> (f64, f64) {
-    let share = number(*right) / number(*asked).max(1.0);
+fn interval(stratum: &Answered) -> (f64, f64) {
+    let (Answered { size, decided, right, .. }, asked) = (*stratum, stratum.asked());
+    let share = number(right) / number(decided).max(1.0);
     if asked >= size {
         return (share, share);
     }
-    let answers = number(*asked) * number(size - 1) / number(size - asked);
+    let answers = number(decided) * number(size - 1) / number(size - asked);
     if answers <= 0.0 {
         return (0.0, 1.0);
     }
@@ -406,8 +438,8 @@ fn number(count: usize) -> f64 {
 mod tests {
     use super::*;
 
-    fn answered(size: usize, asked: usize, right: usize) -> Answered {
-        Answered { size, asked, right }
+    fn answered(size: usize, decided: usize, right: usize) -> Answered {
+        Answered { size, decided, right, unsure: 0 }
     }
 
     #[test]
@@ -433,7 +465,36 @@ mod tests {
 
     fn answer(pair: &Pair, right: bool) -> Answer {
         let Pair { url, of, similarity, .. } = pair.clone();
-        Answer { url, of, similarity, right }
+        Answer { url, of, similarity, right: Some(right) }
+    }
+
+    #[test]
+    fn what_nobody_can_decide_counts_neither_as_right_nor_as_wrong() {
+        let unsure = |size, decided, right, unsure| Answered { size, decided, right, unsure };
+        let [share, low, high] = precision(&[unsure(100, 5, 5, 15), answered(25, 20, 0)]).unwrap();
+        // A quarter of the hundred can be decided.
+        assert!((share - 50.0).abs() < 1e-9 && low < 50.0 && high > 50.0, "{share} {low} {high}");
+        let share = precision(&[unsure(10, 0, 0, 3), answered(10, 10, 8)]).unwrap();
+        assert!(share.iter().all(|it| (it - 80.0).abs() < 1e-9), "{share:?}");
+        assert!(precision(&[unsure(10, 0, 0, 3)]).is_none());
+        assert!(precision(&[unsure(10, 0, 0, 0), answered(10, 10, 8)]).is_none());
+
+        let sample: Vec<_> = (0..4_u8).map(|it| pair(it.into(), 0.8)).collect();
+        let mut answers: Vec<_> = sample.iter().map(|it| answer(it, true)).collect();
+        answers[1].right = None;
+        let strata = [Stratum { size: 8, sample }];
+        let (counts, weighted) = count(&strata, &answers);
+        assert_eq!((counts[0].decided, counts[0].right, counts[0].unsure), (3, 3, 1));
+        assert!(weighted.len() == 3 && (weighted[0].1 - 2.0).abs() < 1e-9, "{weighted:?}");
+        let mut out = Vec::new();
+        summarise(&mut out, &strata, &answers, Some(0.5)).unwrap();
+        let out = String::from_utf8(out).unwrap();
+        assert!(
+            out.contains("right: 3 of 3 near duplicates asked about\nunsure: 1 more,"),
+            "{out}"
+        );
+        let kept: Answer = serde_json::from_str(line(&answers[1]).trim()).unwrap();
+        assert_eq!(kept, answers[1]);
     }
 
     /// Pseudo-random numbers below one (splitmix64).
@@ -481,7 +542,7 @@ mod tests {
             sum += share;
             covered += u32::from((low..=high).contains(&exact));
             let sum_of = |of: fn(&Answered) -> usize| number(counts.iter().map(of).sum());
-            plain += 100.0 * sum_of(|it| it.right) / sum_of(|it| it.asked);
+            plain += 100.0 * sum_of(|it| it.right) / sum_of(|it| it.decided);
         }
         let (mean, plain) = (sum / f64::from(runs), plain / f64::from(runs));
         assert!((mean - exact).abs() < 0.3, "{mean} of {exact}");
@@ -496,7 +557,7 @@ mod tests {
         answers.remove(2);
         let strata = [Stratum { size: 9, sample }];
         let (counts, weighted) = count(&strata, &answers);
-        assert_eq!((counts[0].asked, weighted.len()), (2, 2));
+        assert_eq!((counts[0].decided, weighted.len()), (2, 2));
         assert!((weighted[0].1 - 4.5).abs() < 1e-9);
     }
 

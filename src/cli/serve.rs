@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     config::Config,
-    crawl::{Control, Plan, Progress},
+    crawl::{Control, Plan, Progress, SlowHosts},
     live::{Shown, serve as show},
     report::End,
     serve::{self, Limits, Options, ServeError},
@@ -153,7 +153,7 @@ pub(super) async fn show_live(
     let address = listener.local_addr().map_err(failed)?;
     let (pause, paused) = watch::channel(false);
     let (name, directory) = (plan.name.clone(), plan.directory.clone());
-    let ((slowest, slow), stop) = (watch::channel(Vec::new()), control.stop.clone());
+    let ((slowest, slow), stop) = (watch::channel(SlowHosts::default()), control.stop.clone());
     let shown = Shown { name, directory, progress, slow, end, pause, stop, token };
     tasks.spawn(show(listener, shown, ended));
     notify(format_args!("live page: http://{address}/"));

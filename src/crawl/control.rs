@@ -22,8 +22,18 @@ pub struct Control {
     pub progress: Option<watch::Sender<Progress>>,
     /// While it is true no request is started; those in flight finish.
     pub pause: Option<watch::Receiver<bool>>,
-    /// Receives which hosts need most time for what is queued, and why.
-    pub slow: Option<watch::Sender<Vec<String>>>,
+    /// Receives which hosts hold the run up or refuse requests.
+    pub slow: Option<watch::Sender<SlowHosts>>,
+}
+
+/// The hosts that hold a run up or refuse requests.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SlowHosts {
+    /// About how long the slowest of them needs for its queued URLs.
+    pub left: Duration,
+    /// Their names, how long each needs, and why; the slowest first.
+    pub hosts: Vec<String>,
 }
 
 impl Control {
@@ -45,7 +55,7 @@ impl Control {
 
     /// The same, with a receiver of which hosts are slow.
     #[must_use]
-    pub fn with_slow(self, slow: watch::Sender<Vec<String>>) -> Self {
+    pub fn with_slow(self, slow: watch::Sender<SlowHosts>) -> Self {
         Self { slow: Some(slow), ..self }
     }
 
@@ -139,8 +149,10 @@ pub struct Tally {
     pub near: u64,
     /// URLs that could not be fetched, or whose status was not 2xx.
     pub failed: u64,
-    /// Queued URLs.
+    /// URLs without an outcome, apart from those of suspended hosts.
     pub queued: u64,
+    /// URLs without an outcome whose hosts are suspended.
+    pub suspended: u64,
     /// How often a known page was asked for again and had no new text.
     pub asked_again: u64,
     /// Bytes of the bodies of pages, without their content coding.

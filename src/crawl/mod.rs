@@ -26,7 +26,7 @@ use std::sync::Arc;
 pub use crate::report::{End, Report};
 #[cfg(feature = "cli")]
 pub(crate) use against::{hash_seed_of, recipe_of};
-pub use control::{Control, Progress, Tally, Waits};
+pub use control::{Control, Progress, SlowHosts, Tally, Waits};
 #[cfg(feature = "cli")]
 pub(crate) use directory::state_in;
 pub use directory::{delete_run, is_run};

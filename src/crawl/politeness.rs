@@ -88,6 +88,8 @@ impl Default for Options {
 pub(super) enum RequestEnd {
     /// A response came from this address.
     Response(IpAddr),
+    /// The same, and it refuses the request: status 401 or 403.
+    Refused(IpAddr),
     /// The same, and it asks for a pause: status 429 or 503.
     Overload {
         address: IpAddr,
@@ -110,7 +112,9 @@ impl RequestEnd {
     /// Where the response came from.
     pub(super) fn address(self) -> Option<IpAddr> {
         match self {
-            Self::Response(address) | Self::Overload { address, .. } => Some(address),
+            Self::Response(address) | Self::Refused(address) | Self::Overload { address, .. } => {
+                Some(address)
+            }
             Self::Broken | Self::Late | Self::Unanswered | Self::Local | Self::Unknown => None,
         }
     }
@@ -131,6 +135,10 @@ pub(super) struct Pace {
     /// Pauses in a row that the host has asked for.
     pauses: u32,
     paused_at: Option<Instant>,
+    /// Until when the last of them lasts.
+    paused_until: Option<Instant>,
+    /// Responses in a row that refuse the request.
+    refusals: u32,
 }
 
 impl Pace {
@@ -144,6 +152,8 @@ impl Pace {
             in_flight: Vec::new(),
             pauses: 0,
             paused_at: None,
+            paused_until: None,
+            refusals: 0,
         }
     }
 
@@ -180,6 +190,16 @@ impl Pace {
         self.in_flight.len()
     }
 
+    /// Whether the host has asked for a pause that is not over.
+    pub(super) fn is_paused(&self, now: Instant) -> bool {
+        self.paused_until.is_some_and(|until| until > now)
+    }
+
+    /// How many requests in a row it has refused.
+    pub(super) fn refusals(&self) -> u32 {
+        self.refusals
+    }
+
     /// A request starts.
     pub(super) fn start(&mut self, now: Instant) {
         self.in_flight.push(now);
@@ -191,7 +211,9 @@ impl Pace {
         self.withdraw(started);
         let is_news = self.paused_at.is_none_or(|paused| started >= paused);
         let wait = match end {
-            RequestEnd::Response(_) | RequestEnd::Broken => {
+            RequestEnd::Response(_) | RequestEnd::Refused(_) | RequestEnd::Broken => {
+                let is_refused = matches!(end, RequestEnd::Refused(_));
+                self.refusals = if is_refused { self.refusals + 1 } else { 0 };
                 if is_news {
                     self.pauses = 0;
                 }
@@ -208,8 +230,9 @@ impl Pace {
                     self.pauses = (self.pauses + 1).min(LONGEST_DOUBLING);
                     self.paused_at = Some(now);
                 }
-                let pause = doubled(self.pauses);
-                retry_after.unwrap_or_default().max(pause)
+                let pause = retry_after.unwrap_or_default().max(doubled(self.pauses));
+                self.paused_until = self.paused_until.max(Some(now + pause));
+                pause
             }
         };
         self.pause_until(now + wait.max(self.adapted_delay()));
@@ -218,6 +241,12 @@ impl Pace {
     /// Allows no request before this instant.
     pub(super) fn pause_until(&mut self, instant: Instant) {
         self.earliest = self.earliest.max(instant);
+    }
+
+    /// The host had asked for a pause until this instant before an earlier start of the run ended.
+    pub(super) fn resume_pause(&mut self, until: Instant) {
+        self.paused_until = Some(until);
+        self.pause_until(until);
     }
 
     /// Forgets what started at `started`: no request was made.

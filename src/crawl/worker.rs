@@ -343,6 +343,7 @@ fn request_end(got: &Result<Response, FetchError>) -> RequestEnd {
         Ok(response) => {
             let (address, retry_after) = (response.address.ip(), response.retry_after);
             return match response.status.as_u16() {
+                401 | 403 => RequestEnd::Refused(address),
                 429 | 503 => RequestEnd::Overload { address, retry_after },
                 _ => RequestEnd::Response(address),
             };

@@ -7,7 +7,7 @@ use prometheus_client::{
 };
 
 use crate::{
-    crawl::{Progress, Tally},
+    crawl::Progress,
     report::ALARMS,
     serve::{OfVerdict, plain_text},
 };
@@ -20,11 +20,10 @@ struct OfKind {
 
 /// The counts of a crawl as they are now, over all its starts, in the older format of Prometheus.
 pub(super) fn text(progress: Progress) -> String {
-    let Progress { counts, active_hosts, in_flight, alarms, .. } = progress;
-    let Tally { fetched, unique, exact, near, failed, queued, asked_again, bytes } = counts;
+    let Progress { counts: it, active_hosts, in_flight, alarms, .. } = progress;
     let mut registry = Registry::with_prefix("pagesieve_crawl");
     let judged = Family::<OfVerdict, Counter>::default();
-    for (verdict, count) in [("unique", unique), ("exact", exact), ("near", near)] {
+    for (verdict, count) in [("unique", it.unique), ("exact", it.exact), ("near", it.near)] {
         judged.get_or_create(&OfVerdict { verdict }).inc_by(count);
     }
     registry.register("pages_judged", "Pages that were judged, by verdict", judged);
@@ -38,20 +37,21 @@ pub(super) fn text(progress: Progress) -> String {
         counter.inc_by(count);
         registry.register(name, help, counter);
     };
-    counter("pages_fetched", "Pages that were received with status 2xx", fetched);
-    counter("urls_failed", "URLs that could not be fetched, or whose status was not 2xx", failed);
+    counter("pages_fetched", "Pages that were received with status 2xx", it.fetched);
+    counter("urls_failed", "URLs that got no response of status 2xx", it.failed);
     counter(
         "pages_asked_again",
         "Known pages that were asked for again without a new text",
-        asked_again,
+        it.asked_again,
     );
-    counter("pages_bytes", "Bytes of the bodies of pages, without their content coding", bytes);
+    counter("pages_bytes", "Bytes of the bodies of pages, without their content coding", it.bytes);
     let mut gauge = |name, help, count: u64| {
         let gauge = Gauge::<i64>::default();
         gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
         registry.register(name, help, gauge);
     };
-    gauge("urls_queued", "URLs that are queued", queued);
+    gauge("urls_queued", "Queued URLs, apart from those of suspended hosts", it.queued);
+    gauge("urls_suspended", "URLs that wait at suspended hosts", it.suspended);
     gauge("hosts_active", "Hosts that have something to do", active_hosts as u64);
     gauge("requests_in_flight", "Requests in flight", in_flight as u64);
     plain_text(&registry)

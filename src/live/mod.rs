@@ -21,7 +21,7 @@ use tokio::{net::TcpListener, sync::watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    crawl::{CrawlError, PastRun, Progress},
+    crawl::{CrawlError, PastRun, Progress, SlowHosts},
     page::{counted, thousands},
     report::{End, HTML},
     serve::{RECENT, Source, accept, for_browsers, page},
@@ -38,8 +38,8 @@ pub(crate) struct Shown {
     pub(crate) name: String,
     pub(crate) directory: PathBuf,
     pub(crate) progress: watch::Receiver<Progress>,
-    /// The hosts that take longest, and why.
-    pub(crate) slow: watch::Receiver<Vec<String>>,
+    /// The hosts that hold it up.
+    pub(crate) slow: watch::Receiver<SlowHosts>,
     /// How it has ended, if it has: `None` with an error.
     pub(crate) end: Arc<OnceLock<Option<End>>>,
     /// Pauses it.
@@ -73,7 +73,7 @@ impl Source for Shown {
         let (series, recent) = read().unwrap_or_default();
         let Progress { counts, max_pages, active_hosts, in_flight, waits, .. } =
             *self.progress.borrow();
-        let mut slow = self.slow.borrow().clone();
+        let SlowHosts { left, hosts: mut slow, .. } = self.slow.borrow().clone();
         let more = recent.suspended.len().saturating_sub(SUSPENDED);
         slow.extend(recent.suspended.into_iter().take(SUSPENDED));
         slow.extend((more > 0).then(|| format!("and {}", counted(more, "more suspended host"))));
@@ -100,10 +100,12 @@ impl Source for Shown {
             "notes": {
                 "fetched": format!("of at most {}", thousands(max_pages)),
                 "queued": format!("active hosts: {active_hosts}, in flight: {in_flight}"),
+                "suspended": "URLs at suspended hosts",
             },
             "unit": "pages",
             "done": counts.fetched + counts.asked_again,
-            "left": counts.queued.min(max_pages.saturating_sub(counts.fetched)),
+            "budget": max_pages.saturating_sub(counts.fetched),
+            "slowest": left.as_secs(),
             "series": series,
             "judged": recent.judged,
             "slow": slow,

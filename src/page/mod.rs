@@ -139,6 +139,12 @@ pub(crate) fn floored(number: impl fmt::Display, places: usize) -> String {
     format!("{whole}.{fraction:0<places$.places$}")
 }
 
+/// The similarity of a near duplicate, rounded down. Without a difference in what is compared it is no `1.00`: the pages are not equal.
+#[cfg(feature = "crawl")]
+pub(crate) fn nearness(similarity: f32) -> String {
+    if similarity < 1.0 { floored(similarity, 2) } else { "≈1".to_owned() }
+}
+
 /// A number of things: `1 page`, `4,920 pages`.
 #[cfg(feature = "crawl")]
 pub(crate) fn counted(number: impl TryInto<u64>, thing: &str) -> String {
@@ -179,5 +185,6 @@ mod tests {
         // 100 times this is less than 29 in binary.
         assert_eq!([floored(0.29, 2), floored(0.68_f32, 4)], ["0.29", "0.6800"]);
         assert_eq!([floored(1.0_f32, 2), floored(0.0, 4)], ["1.00", "0.0000"]);
+        assert_eq!([nearness(0.999_9), nearness(1.0)], ["0.99", "≈1"]);
     }
 }

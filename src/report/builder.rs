@@ -477,7 +477,9 @@ impl Pages {
             urls.seeds.add(&row, reason);
             let examples = urls.examples.entry(reason).or_default();
             if examples.len() < EXAMPLES {
-                examples.push(example_of(state, reason, row)?);
+                let of_host = rows.iter().find(|it| reason == Reason::Host && it.host == row.host);
+                let detail = of_host.map(ToString::to_string).or(row.detail);
+                examples.push(example_of(state, reason, UrlRow { detail, ..row })?);
             }
             Ok::<_, StateError>(())
         })?;

@@ -81,18 +81,31 @@
     draw();
   }
   const parts = [...document.querySelectorAll("section.rows")].map(part => ({
-    part, groups: part.querySelectorAll(":scope > details"), rows: [...part.querySelectorAll("tbody tr")].map(row => ({ row, text: "" })),
+    part, groups: part.querySelectorAll(":scope > details"), tables: [...part.querySelectorAll("table")].map(table => {
+      const note = document.createElement("p");
+      note.className = "soft more";
+      note.hidden = true;
+      table.parentElement.before(note);
+      return { card: table.parentElement, note, rows: [...table.tBodies[0].rows].map(row => ({ row, text: "" })) };
+    }),
   }));
   const search = () => {
     words = find("find").value.toLowerCase().split(/\s+/).filter(Boolean).map(normal);
     const isSearch = words.length > 0;
     let hits = searchGroups();
     if (list) find("duplicates").hidden = isSearch && !hits;
-    for (const { part, groups, rows } of parts) {
+    for (const { part, groups, tables } of parts) {
       let count = 0;
-      for (const entry of rows) {
-        if (isSearch && !entry.text) entry.text = entry.row.textContent.toLowerCase();
-        count += !(entry.row.hidden = isSearch && !isFound(entry.text));
+      for (const { card, note, rows } of tables) {
+        let found = 0;
+        for (const entry of rows) {
+          if (isSearch && !entry.text) entry.text = entry.row.textContent.toLowerCase();
+          found += !(entry.row.hidden = isSearch && !isFound(entry.text));
+        }
+        card.hidden = isSearch && !found;
+        note.hidden = !isSearch || !found;
+        note.textContent = found.toLocaleString("en") + " of " + rows.length.toLocaleString("en") + " shown";
+        count += found;
       }
       for (const group of groups) {
         group.open = isSearch && group.querySelector("tbody tr:not([hidden])") !== null;

@@ -553,6 +553,7 @@ fn suspended_hosts_are_listed_those_with_most_urls_first() {
     assert!(summary.lines().all(|line| line.chars().count() <= 80), "{summary}");
     let html = report.html();
     assert!(html.contains("slow.test:80") && html.contains("1 URL<"), "one is no plural");
+    assert!(html.contains("asks for a delay of 61 s, more than politeness.max_crawl_delay; asked"));
     assert!(serde_json::to_string(&report).unwrap().contains("slow.test:80"));
 }
 

@@ -9,10 +9,10 @@
     element.append(...children);
     return element;
   };
-  let points = [], last, isPaused = false;
+  let points = [], samples = [], isPaused = false;
 
   const duration = seconds => seconds < 60 ? seconds.toFixed(0) + " s"
-    : seconds < 3600 ? Math.floor(seconds / 60) + " min" : (seconds / 3600).toFixed(1) + " h";
+    : seconds < 3600 ? Math.round(seconds / 60) + " min" : (seconds / 3600).toFixed(1) + " h";
 
   const drawLine = (name, values, shown) => {
     const chart = find("chart-" + name), end = points.at(-1).at, most = Math.max(...values);
@@ -52,7 +52,7 @@
     return anchor;
   };
   const row = page => {
-    const near = page.verdict === "near" ? " " + (Math.floor(100 * page.similarity) / 100).toFixed(2) : "";
+    const near = page.verdict === "near" ? " " + (page.similarity < 1 ? (Math.floor(100 * page.similarity) / 100).toFixed(2) : "≈1") : "";
     const repeats = page.match === null ? [] : [made("span", "address soft", "repeats ", link(page.match))];
     return made("tr", "", made("td", "", made("span", "chip " + page.verdict, page.verdict + near)), made("td", "", link(page.url), ...repeats));
   };
@@ -67,20 +67,29 @@
     for (const part of document.querySelectorAll("[data-of=" + list + "]")) part.hidden = !all.length;
   };
 
+  // How long the queued URLs take at this rate, at least as long as those of the slowest host; or the pages that the budget admits.
+  const estimate = ({ budget, counts, paused, slowest }, rate) => {
+    const left = Math.min(budget ?? 0, counts.queued);
+    if (paused || !(rate > 0 && left > 0)) return "";
+    return left < counts.queued ? "; the " + grouped(left) + " pages left of max_pages take about " + duration(left / rate)
+      : "; the " + grouped(left) + " queued URLs take about " + duration(Math.max(left / rate, slowest)) + ", more if they lead to others";
+  };
+
   const show = now => {
     find("name").textContent = document.title = now.name;
     for (const name in now.counts) if (find(name)) find(name).replaceChildren(grouped(now.counts[name]), made("small", "", now.notes[name] ?? ""));
+    if (find("suspended")) find("suspended").parentElement.hidden = !now.counts.suspended;
     find("controls").hidden = !now.controlled;
     isPaused = now.paused;
     find("pause").textContent = isPaused ? "Resume" : "Pause";
     find("phase").textContent = now.phase;
     find("phase").className = "badge " + (["running", "done"].includes(now.phase) ? "done" : "other");
+    // The rate is that of the last minute, so that the estimate does not jump.
     const time = performance.now() / 1000;
-    if (last && time - last.time >= 5) {
-      const rate = (now.done - last.done) / (time - last.time);
-      find("rate").textContent = rate.toFixed(1) + " " + now.unit + " a second" + (rate > 0 && now.left > 0 ? "; what is queued takes " + duration(now.left / rate) : "");
-    }
-    if (!last || time - last.time >= 5) last = { time, done: now.done };
+    samples.push({ time, done: now.done });
+    while (time - samples[0].time > 60) samples.shift();
+    const past = time - samples[0].time, rate = (now.done - samples[0].done) / past;
+    if (past >= 5) find("rate").textContent = rate.toFixed(1) + " " + now.unit + " a second in the last " + duration(past) + estimate(now, rate);
     // It is the last that is sent, and stays.
     if (now.end) {
       source.close();
@@ -98,7 +107,7 @@
   source.onopen = () => {
     // It is sent all that there is; and what is started again counts from 0.
     points = [];
-    last = undefined;
+    samples = [];
   };
   source.onmessage = event => show(JSON.parse(event.data));
   source.onerror = () => {

@@ -28,7 +28,7 @@ const EVERY: Duration = Duration::from_secs(1);
 pub(crate) const RECENT: u64 = 20;
 const SCRIPT: &str = include_str!("page.js");
 /// Nothing but what is in the page, and the script with this hash.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-/es+7esymQjX1B82rTRVHK4gtNIbWr+d3EbcwpsB9Tw='; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-dnwcCB2oLQCzlm9hDkmIlrhnIDc7P6NeTlRLhYdFBOc='; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// What runs, and is shown.
 pub(crate) trait Source: Send + Sync + 'static {

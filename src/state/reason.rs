@@ -172,7 +172,7 @@ impl Reason {
             Self::ContentType => "It is not an HTML page.",
             Self::Noindex => "The page asks not to be indexed.",
             Self::DuplicateLinks => "Only links of duplicates lead to it: not followed.",
-            Self::Host => "Its host is suspended: slow, or not responding.",
+            Self::Host => "Its host is suspended: the detail says why.",
             Self::Pending => "Still queued when the run stopped.",
             Self::Sitemap => "A sitemap: its URLs were taken from it.",
             Self::Rule => "Deferred: a learnt rule says it repeats a page.",

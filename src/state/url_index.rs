@@ -181,6 +181,11 @@ impl UrlIndex {
         self.open
     }
 
+    /// How many of them wait at suspended hosts.
+    pub(crate) fn suspended(&self) -> u64 {
+        self.queue.suspended().map(|(_, urls)| urls as u64).sum()
+    }
+
     /// How many URLs are deferred by what was learnt.
     pub(crate) fn deferred(&self) -> u64 {
         self.deferred

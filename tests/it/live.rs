@@ -222,6 +222,7 @@ fn the_page_shows_the_crawl_and_nobody_without_a_token_stops_it() {
         "# TYPE pagesieve_crawl_pages_judged_total counter",
         "pagesieve_crawl_pages_judged_total{verdict=\"unique\"} ",
         "pagesieve_crawl_urls_queued ",
+        "pagesieve_crawl_urls_suspended 0",
         "pagesieve_crawl_pages_bytes_total ",
         "pagesieve_crawl_alarms_total{kind=\"mirror\"} 0",
         "pagesieve_crawl_alarms_total{kind=\"unrepresented\"} 0",

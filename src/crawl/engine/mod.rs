@@ -43,7 +43,7 @@ use self::alarm::Alarms;
 use super::{
     against::Others,
     cluster::{Cluster, member_report},
-    control::{Control, Progress, Tally, Waits},
+    control::{Control, Progress, SlowHosts, Tally, Waits},
     directory::keep_marks,
     plan::{CrawlError, Plan},
     politeness::RequestEnd,
@@ -472,9 +472,12 @@ impl Engine {
         if let Some(slow) = &control.slow
             && let Some(slowest) = self.schedule.slowest(|host| self.urls.queue.waiting(host), now)
         {
-            slow.send_replace(slowest.iter().map(ToString::to_string).collect());
+            slow.send_replace(SlowHosts {
+                left: slowest.first().map(|host| host.left).unwrap_or_default(),
+                hosts: slowest.iter().map(ToString::to_string).collect(),
+            });
         }
-        self.counts.queued = self.urls.open();
+        self.count_urls();
         let current = Progress {
             counts: self.counts,
             max_pages: self.plan.crawl.max_pages,
@@ -494,7 +497,15 @@ impl Engine {
             *known = current;
             is_new
         });
-        current.waits.map(|_| now + PUBLISH_WAIT)
+        // While it waits for a host, how long is shown.
+        let is_shown = current.waits.is_some() || waits && control.slow.is_some();
+        is_shown.then(|| now + PUBLISH_WAIT)
+    }
+
+    /// Counts the URLs without an outcome.
+    fn count_urls(&mut self) {
+        self.counts.suspended = self.urls.suspended();
+        self.counts.queued = self.urls.open().saturating_sub(self.counts.suspended);
     }
 
     /// Begins a batch, unless one has begun.
@@ -529,7 +540,7 @@ impl Engine {
         die_if_asked("outputs synced");
         keep_marks(self.state(), &marks, &checksums)?;
         self.state().set_json("audit", &(self.audited + self.filter.index().audit()))?;
-        self.counts.queued = self.urls.open();
+        self.count_urls();
         self.state().set_json("counts", &self.counts)?;
         self.state().set_json("spent", &self.spent)?;
         self.state().set_json("worked", &self.worked())?;
@@ -599,8 +610,10 @@ impl Engine {
         self.end_pass(end)?;
         let learnt = self.summarise_learning()?;
         self.note_unasked(end)?;
+        self.count_urls();
         let state = self.filter.state();
         state.set_json("learnt", &learnt)?;
+        state.set_json("counts", &self.counts)?;
         self.builder.save(state)?;
         self.add_point()?;
         let state = self.filter.state();

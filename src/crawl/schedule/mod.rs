@@ -31,6 +31,7 @@ use super::{
 };
 use crate::{
     page::{Timestamp, about, counted},
+    report::minute,
     state::{HostId, HostRow, Queued, SuspendCause, UrlId},
 };
 
@@ -56,8 +57,9 @@ const RECENT: Duration = Duration::from_secs(10);
 /// these are hosts that had answered before it.
 const NETWORK: usize = 3;
 
-/// A host that needs more time for what is queued holds a run up; so many of them are named.
+/// A host that needs more time for what is queued holds a run up; one that refuses so many requests in a row gives no pages. So many are named.
 const HOLDS_UP: Duration = Duration::from_mins(1);
+const REFUSALS: u32 = 3;
 const SLOWEST: usize = 10;
 const NAMED_EVERY: Duration = Duration::from_secs(1);
 
@@ -104,6 +106,10 @@ impl Clock {
     fn instant_of(self, at: Timestamp) -> Instant {
         let later = at.0.saturating_sub(self.time.0);
         self.instant + Duration::from_millis(u64::try_from(later).unwrap_or(0))
+    }
+
+    fn time_of(self, at: Instant) -> Timestamp {
+        self.time + at.saturating_duration_since(self.instant)
     }
 }
 
@@ -203,14 +209,15 @@ pub(super) enum Wait {
     Pace,
 }
 
-/// A host that needs long for its queued URLs, and why.
+/// A host that holds the run up or refuses requests, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SlowHost {
     pub(super) name: Arc<str>,
     pub(super) urls: usize,
-    /// About how long, and from when on: it waits until then.
+    /// About how long they take; how much of that passes before the next request, and when that is.
     pub(super) left: Duration,
     pub(super) waits: Duration,
+    pub(super) next_at: Timestamp,
     /// The time between two requests, and why it is so long.
     pub(super) interval: Duration,
     pub(super) cause: SlowCause,
@@ -223,6 +230,8 @@ pub(super) enum SlowCause {
     Unanswered(u32),
     /// It has asked for a pause.
     Pause,
+    /// It has refused so many requests in a row.
+    Refused(u32),
     /// Its robots.txt asks for the delay.
     CrawlDelay,
     /// It answers slowly.
@@ -233,21 +242,29 @@ pub(super) enum SlowCause {
 
 impl fmt::Display for SlowHost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, urls, left, waits, interval, cause } = self;
+        let Self { name, urls, left, waits, next_at, interval, cause } = self;
         let (urls, left, waits) = (counted(*urls, "URL"), about(*left), about(*waits));
         let interval = interval.as_secs_f64();
-        write!(f, "{name}: {urls}, about {left}, because ")?;
+        write!(f, "{name}: {urls}, about {left}, ")?;
         match cause {
             SlowCause::Unanswered(requests) => {
                 let requests = counted(*requests, "request");
-                write!(f, "it does not answer ({requests}): asked again in {waits}")
+                write!(f, "because it does not answer ({requests}): asked again in {waits}")
             }
-            SlowCause::Pause => write!(f, "it has asked for a pause, of which {waits} are left"),
+            SlowCause::Pause => {
+                let until = minute((*next_at).into());
+                write!(f, "and it has asked for a pause, of which {waits} are left: until {until}")
+            }
+            SlowCause::Refused(requests) => {
+                write!(f, "and it refuses: the last {requests} answers had status 401 or 403")
+            }
             SlowCause::CrawlDelay => {
-                write!(f, "its robots.txt asks for a delay: a request each {interval:.0} s")
+                write!(f, "because its robots.txt asks for a delay: a request each {interval:.0} s")
             }
-            SlowCause::Responses => write!(f, "it answers slowly: a request each {interval:.1} s"),
-            SlowCause::Delay => write!(f, "it gets a request each {interval:.1} s"),
+            SlowCause::Responses => {
+                write!(f, "because it answers slowly: a request each {interval:.1} s")
+            }
+            SlowCause::Delay => write!(f, "because it gets a request each {interval:.1} s"),
         }
     }
 }
@@ -453,8 +470,9 @@ impl Schedule {
         }
     }
 
-    /// The hosts that need longest for what is queued, and longer than a minute, the slowest first; not again before a second has passed.
-    /// `queued`: how many URLs of a host are.
+    /// The hosts that hold the run up, the slowest first; not again before a second has passed. These are hosts that need longer than a minute for
+    /// what is queued, that ask for a pause or refuse requests, and any that are slower than the configured delay if no others are left.
+    /// `queued`: how many URLs of a host are, apart from those that wait for another attempt.
     pub(super) fn slowest(
         &mut self,
         queued: impl Fn(HostId) -> usize,
@@ -464,30 +482,54 @@ impl Schedule {
             return None;
         }
         self.named_at = Some(now);
-        let hosts = self.hosts.iter().filter(|(_, host)| host.has_urls);
-        let all = hosts.map(|(id, host)| self.slow(host, queued(*id), now));
-        let mut slow: Vec<_> = all.filter(|host| host.left >= HOLDS_UP).collect();
+        // How many, and when the first is due.
+        let mut later = HashMap::<HostId, (usize, Instant)>::new();
+        for &(due, _, host) in &self.later {
+            later.entry(host).or_insert((0, due)).0 += 1;
+        }
+        let all = self.hosts.iter().filter_map(|(id, host)| {
+            let later = later.get(id).copied();
+            (host.has_urls || later.is_some()).then(|| self.slow(host, queued(*id), later, now))
+        });
+        let mut slow: Vec<_> = all.collect();
+        let is_by_host =
+            |it: &SlowHost| !matches!(it.cause, SlowCause::Responses | SlowCause::Delay);
+        let are_left = !self.has_more_hosts && slow.iter().all(is_by_host);
+        let is_unwilling =
+            |it: &SlowHost| matches!(it.cause, SlowCause::Pause | SlowCause::Refused(_));
+        slow.retain(|it| it.left >= HOLDS_UP || are_left || is_unwilling(it));
         slow.sort_by(|a, b| b.left.cmp(&a.left).then_with(|| a.name.cmp(&b.name)));
         slow.truncate(SLOWEST);
         Some(slow)
     }
 
-    fn slow(&self, host: &Host, urls: usize, now: Instant) -> SlowHost {
+    /// How long a host needs for its URLs: those that are queued, and those that wait for another attempt, with the instant of the first.
+    fn slow(
+        &self,
+        host: &Host,
+        queued: usize,
+        later: Option<(usize, Instant)>,
+        now: Instant,
+    ) -> SlowHost {
         let (delay, response) = host.pace.times();
         let interval =
             delay.max((delay + response) / self.options.per_host.get().try_into().unwrap_or(1));
-        let waits = host.earliest().saturating_duration_since(now);
+        let (again, due) = later.unwrap_or((0, now));
+        let next = host.earliest().max(if queued == 0 { due } else { now });
+        let (urls, waits) = (queued + again, next.saturating_duration_since(now));
         let left = waits + interval.saturating_mul(urls.try_into().unwrap_or(u32::MAX));
         let cause = match host.health.failures {
             failures @ 1.. => SlowCause::Unanswered(failures),
-            0 if waits > interval && 2 * waits > left => SlowCause::Pause,
+            0 if host.pace.is_paused(now) => SlowCause::Pause,
+            0 if host.pace.refusals() >= REFUSALS => SlowCause::Refused(host.pace.refusals()),
             0 if host.pace.delay() > self.options.delay && delay == host.pace.delay() => {
                 SlowCause::CrawlDelay
             }
             0 if interval >= 2 * self.options.delay => SlowCause::Responses,
             0 => SlowCause::Delay,
         };
-        SlowHost { name: Arc::clone(&host.name), urls, left, waits, interval, cause }
+        let (name, next_at) = (Arc::clone(&host.name), self.clock.time_of(next));
+        SlowHost { name, urls, left, waits, next_at, interval, cause }
     }
 
     /// What it waits for, if nothing is in flight; `None` if nothing is left.
@@ -883,7 +925,7 @@ impl Schedule {
         let host = self.hosts.entry(id).or_insert_with(|| {
             let mut pace = Pace::new(&self.options, now);
             if let Some(until) = not_before {
-                pace.pause_until(self.clock.instant_of(until));
+                pace.resume_pause(self.clock.instant_of(until));
             }
             Host::new(name.as_str().into(), pace, has_answered)
         });
@@ -955,7 +997,7 @@ impl Schedule {
         self.end_request(id, now, Some(end));
         let Running { host, started, goes_elsewhere, .. } = *self.running.get(&id)?;
         match end {
-            RequestEnd::Response(_) | RequestEnd::Overload { .. } => {
+            RequestEnd::Response(_) | RequestEnd::Refused(_) | RequestEnd::Overload { .. } => {
                 self.answered(host, goes_elsewhere, now);
             }
             // That says little about the network.

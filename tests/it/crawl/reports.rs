@@ -279,6 +279,7 @@ fn two_runs_are_compared_by_what_became_of_their_urls() {
         "  exact duplicates           1          0         -1",
         "pages only in A: 1 URL\n  http://a.test/same  exact duplicate\n",
         "pages only in B: 2 URLs\n  http://a.test/half  unique\n  http://a.test/near  near duplicate\n",
+        "skipped, and only in A: 1 URL\n  http://a.test/dead  skipped: status\n",
     ] {
         assert!(output.contains(line), "{output}");
     }
@@ -310,12 +311,14 @@ fn near_duplicates_are_reviewed_once_and_the_answers_are_kept() {
         stdout(&reviewed)
     };
     // The answer is taken back: there is nothing to be taken back before it.
-    let output = review("perhaps\nu\nn\nu\n");
+    let output = review("perhaps\nb\nn\nb\n");
     assert!(output.contains("no answer"), "{output}");
-    let output = review("y\n");
+    let output = review("u\nb\ny\n");
     for line in [
         "  kept     http://a.test/\n  dropped  http://a.test/near\n",
+        "Only the kept page has [-this-], only the dropped one has {+this+}",
         "{+ebb+}",
+        "Does    http://a.test/near\nrepeat  http://a.test/ ?\n[y]es, [n]o, [u]nsure, [b]ack",
         "right: 1 of 1 near duplicate asked about\nprecision: 100.0 %, 100.0 to 100.0 %",
         "of the 1 near duplicate of this run",
     ] {
@@ -323,5 +326,11 @@ fn near_duplicates_are_reviewed_once_and_the_answers_are_kept() {
     }
     let output = review("n\n");
     assert!(!output.contains("dropped") && output.contains("1 of 1 near"), "{output}");
+    fs::remove_file(site.path().join("review.jsonl")).unwrap();
+    for answers in ["u\n", ""] {
+        let output = review(answers);
+        assert!(output.contains("unsure: 1 more, counted neither as right nor"), "{output}");
+        assert!(output.contains("no estimate of the precision: every answer is"), "{output}");
+    }
     assert!(verify(site.path()).unwrap().damage.is_empty());
 }

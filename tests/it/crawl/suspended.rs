@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pagesieve::{
-    crawl::Plan,
+    crawl::{Plan, standing},
     report::{End, Warning},
 };
 
@@ -81,6 +81,13 @@ fn suspended_hosts_are_reported_by_name_with_the_reason() {
         "{summary}"
     );
     assert!(report.html().contains("<td dir=\"ltr\">a.test:80</td>"));
+    // Each of its URLs has the reason, and until when.
+    let details: Vec<_> = report.examples.iter().filter_map(|it| it.detail.as_deref()).collect();
+    let is_whole = |it: &&str| it.contains("a pause of 601 s") && it.contains("by a start after ");
+    assert!(details.len() == 2 && details.iter().all(is_whole), "{details:?}");
+    let counts = standing(site.path()).unwrap().counts;
+    assert_eq!((counts.queued, counts.suspended), (0, 2));
+    assert_eq!(report.series.last().unwrap().queued, 0);
 }
 
 /// A run in which host b did not respond.

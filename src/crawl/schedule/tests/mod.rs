@@ -644,3 +644,58 @@ fn hosts_that_need_long_for_what_is_queued_are_named_with_the_reason() {
     assert!(said.contains("30 URLs, about 10 min, because its robots.txt asks"), "{said}");
     assert_eq!(world.schedule.slowest(|_| 30, start), None, "not again so soon");
 }
+
+#[test]
+fn a_host_whose_delay_is_all_that_is_waited_for_is_named() {
+    let mut world = World::new(Scenario { seeds: vec![(0, 0), (0, 0)], ..two_hosts() });
+    let start = world.start_time();
+    let Ok(Start::Robots(task)) = world.next(start) else { panic!("its robots.txt comes first") };
+    world.schedule.responded(task.id, RESPONSE, start);
+    let robots = Robots::parse(b"User-agent: *\nCrawl-delay: 5\n", "a");
+    world.schedule.set_robots(&task, Arc::new(robots), Duration::ZERO, start);
+    let slow = world.schedule.slowest(|_| 2, start).unwrap();
+    assert_eq!(slow.iter().map(|it| it.cause).collect::<Vec<_>>(), [SlowCause::CrawlDelay]);
+    assert!(slow[0].left < HOLDS_UP, "{slow:?}");
+    world.queue(1, start);
+    let slow = world.schedule.slowest(|_| 2, start + SECOND).unwrap();
+    assert_eq!(slow, [], "there is another host to ask");
+}
+
+#[test]
+fn a_host_that_refuses_again_and_again_is_named() {
+    let seeds = vec![(0, 0); 5];
+    let mut world = World::new(Scenario { obey_robots: false, seeds, ..two_hosts() });
+    let refused = RequestEnd::Refused(IpAddr::from([192, 0, 2, 1]));
+    let mut now = world.start_time();
+    let mut named = Vec::new();
+    for how in [refused, refused, refused, RESPONSE] {
+        let task = world.fetched(now);
+        end(&mut world, &task, how, now);
+        now += 2 * SECOND;
+        let slow = world.schedule.slowest(|_| 1, now).unwrap();
+        named.extend(slow.iter().map(|it| (it.cause, it.to_string())));
+    }
+    let [(cause, said)] = &named[..] else { panic!("{named:?}") };
+    assert_eq!(*cause, SlowCause::Refused(REFUSALS));
+    assert!(said.ends_with("and it refuses: the last 3 answers had status 401 or 403"), "{said}");
+}
+
+#[test]
+fn a_host_that_has_asked_for_a_pause_is_named_until_that_is_over() {
+    let seeds = vec![(0, 0)];
+    let mut world = World::new(Scenario { obey_robots: false, seeds, ..two_hosts() });
+    let start = world.start_time();
+    let task = world.fetched(start);
+    let address = IpAddr::from([192, 0, 2, 1]);
+    let overload = RequestEnd::Overload { address, retry_after: Some(30 * SECOND) };
+    world.schedule.responded(task.id, overload, start);
+    // Nothing else of it is queued.
+    world.schedule.later(HostId(0), task.queued.url.id, start + 2 * SECOND);
+    world.schedule.finished(&task, false, start);
+    let slow = world.schedule.slowest(|_| 0, start).unwrap();
+    let [host] = &slow[..] else { panic!("{slow:?}") };
+    assert_eq!((host.cause, host.urls, host.waits), (SlowCause::Pause, 1, 30 * SECOND));
+    let said = host.to_string();
+    assert!(said.contains("it has asked for a pause, of which 30 s are left: until "), "{said}");
+    assert_eq!(world.schedule.slowest(|_| 0, start + 31 * SECOND).unwrap(), []);
+}
