@@ -454,7 +454,7 @@ impl Filter {
             (Field::Time, time),
             (Field::ContentType, content_type),
         ];
-        columns.rename_all(names);
+        columns.rename_all(&names);
         let reader = Reader::new(columns, this.get().times());
         let on_error = OnError::named(on_error)?;
         let mut decisions =
@@ -485,7 +485,7 @@ impl Filter {
             (Field::Url, url),
             (Field::ContentType, content_type),
         ];
-        columns.rename_all(names);
+        columns.rename_all(&names);
         let reader = Reader::new(columns, this.get().times());
         let how = (1024, OnError::named(on_error)?);
         Ok(Decisions::new(this.unbind(), documents, reader, how)?.by_place())
@@ -537,7 +537,8 @@ impl Filter {
         true
     }
 
-    /// Commits later: with `with f.batch():`, the decisions of `judge` are durable together at its end. Without it, each is by itself.
+    /// Commits later: with `with f.batch():`, the decisions of `judge` are durable together at its end, also if it ends with an exception; a kill
+    /// within it forgets them. Without it, each is by itself.
     fn batch(this: Bound<'_, Self>) -> Batch {
         Batch { filter: this.unbind() }
     }

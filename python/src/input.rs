@@ -20,7 +20,7 @@ const FORMS: &str = r#"a str, a pair (id, text), or a dict with "id" and "text" 
 
 /// The fields of a document, and how its container names them.
 #[derive(Clone, Debug)]
-pub(crate) struct Columns(pub(crate) [(Field, String); 6]);
+pub(crate) struct Columns(pub(crate) Vec<(Field, String)>);
 
 impl Default for Columns {
     fn default() -> Self {
@@ -32,23 +32,32 @@ impl Default for Columns {
             (Field::Time, "time"),
             (Field::ContentType, "content_type"),
         ];
-        Self(names.map(|(field, name)| (field, name.to_owned())))
+        Self(names.map(|(field, name)| (field, name.to_owned())).into())
     }
 }
 
 impl Columns {
-    /// Names fields otherwise, as far as names are given.
-    pub(crate) fn rename_all(&mut self, names: impl IntoIterator<Item = (Field, Option<String>)>) {
+    /// Names fields otherwise, as far as names are given. Of text and HTML, only the one is read that is named alone.
+    pub(crate) fn rename_all(&mut self, names: &[(Field, Option<String>)]) {
+        let is_named = |field| names.iter().any(|(own, name)| *own == field && name.is_some());
+        let [text, html] = [Field::Text, Field::Html].map(is_named);
+        let is_read = |field| match field {
+            Field::Text => text || !html,
+            Field::Html => html || !text,
+            _ => true,
+        };
+        self.0.retain(|(field, _)| is_read(*field));
         for (field, name) in names {
-            let own = self.0.iter_mut().find(|(own, _)| *own == field);
+            let own = self.0.iter_mut().find(|(own, _)| own == field);
             if let (Some((_, own)), Some(name)) = (own, name) {
-                *own = name;
+                own.clone_from(name);
             }
         }
     }
 
     pub(crate) fn name(&self, field: Field) -> &str {
-        self.0.iter().find(|(own, _)| *own == field).map_or("", |(_, name)| name)
+        let other = if field == Field::Html { "html" } else { "text" };
+        self.0.iter().find(|(own, _)| *own == field).map_or(other, |(_, name)| name)
     }
 
     /// The field of this name, if it is read.

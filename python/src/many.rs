@@ -112,8 +112,11 @@ struct Source {
 impl Source {
     fn of(documents: &Bound<'_, PyAny>, reader: &mut Reader) -> PyResult<Self> {
         if arrow::is_arrow(documents)? {
-            let batches = arrow::batches(documents, reader)?;
-            return Ok(Self::new(None, Some(batches)));
+            match arrow::batches(documents, reader) {
+                // A column of Python's objects, of which Arrow does not take all.
+                Err(_) if documents.hasattr("to_list")? && !documents.hasattr("columns")? => {}
+                batches => return Ok(Self::new(None, Some(batches?))),
+            }
         }
         // A LazyFrame of polars.
         if documents.hasattr("collect_batches")? {

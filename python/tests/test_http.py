@@ -1,9 +1,11 @@
 """The service as clients in Python see it: its description, its answers, and the client that comes with the package."""
 
 import asyncio
+import copy
 import gzip
 import json
 import os
+import pickle
 import subprocess
 import threading
 from itertools import islice
@@ -242,6 +244,22 @@ def test_the_client_judges_as_the_filter_does(service):
     assert stats["judged"] > 600 and removed is True
 
 
+def test_errors_of_the_client_can_be_pickled_and_copied():
+    error = pickle.loads(pickle.dumps(copy.copy(ServiceError(422, "no text", 3))))
+    assert (type(error), error.status, str(error), error.document) == (ServiceError, 422, "document 3: no text", 3)
+
+
+def test_many_calls_at_once_wait_for_each_other(service):
+    url = service().url
+
+    async def asynchronously():
+        # No call waits so long for its turn alone.
+        async with AsyncClient(url, timeout=5) as client:
+            return await asyncio.gather(*(client.judge(f"text {number}", id=number) for number in range(300)))
+
+    assert len(asyncio.run(asynchronously())) == 300
+
+
 def test_the_client_takes_what_the_filter_takes(service):
     url = service().url
     with Client(url) as client:
@@ -255,6 +273,9 @@ def test_the_client_takes_what_the_filter_takes(service):
                 client.judge_many(documents)
         with pytest.raises(TypeError, match="expected a str, a pair .*; found int"):
             list(client.judge_many([5]))
+        for ask in (client.get, client.remove):
+            with pytest.raises(TypeError, match="`id` must be a str or an int, not NoneType"):
+                ask(None)
         with pytest.raises(TypeError, match="takes no tables"):
             client.judge_many(pytest.importorskip("pyarrow").table({"id": [1], "text": ["a"]}))
         with pytest.raises(ValueError, match="`chunk`: 0 is too small"):

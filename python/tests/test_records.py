@@ -120,6 +120,26 @@ def test_an_error_names_document_and_column_and_is_raised_skipped_or_reported():
         Filter().judge_many([], on_error="ignore")
 
 
+def test_of_text_and_html_the_one_is_read_that_is_named():
+    pandas = pytest.importorskip("pandas")
+    rows = [{"id": "a", "text": "One text.", "html": "<p>Another text."}, {"id": "b", "text": "one text", "html": "<p>A third text."}]
+    for documents in (rows, pandas.DataFrame(rows)):
+        with pytest.warns(UserWarning, match="not read: `html`"):
+            assert [it.verdict for it in Filter().judge_many(documents, text="text")] == ["unique", "exact"]
+        with pytest.warns(UserWarning, match="not read: `text`"):
+            assert [it.verdict for it in Filter().judge_many(documents, html="html")] == ["unique", "unique"]
+        with pytest.raises(ValueError, match="either `text` or `html`, not both"):
+            list(Filter().judge_many(documents))
+
+
+def test_a_column_of_objects_is_read_one_by_one_if_arrow_does_not_take_it():
+    pandas = pytest.importorskip("pandas")
+    for bad in (5, "half a character: \ud800"):
+        column = pandas.Series(["a", bad, "A"], dtype=object)
+        first, wrong, third = Filter().judge_many(column, on_error="report")
+        assert (first.verdict, third.verdict) == ("unique", "exact") and str(wrong).startswith("document 1: ")
+
+
 def test_the_decisions_can_be_a_table_with_a_mask():
     pa = pytest.importorskip("pyarrow")
     table = pa.table({"id": [1, 2, 3], "text": [LONG, NEAR, "another"]})

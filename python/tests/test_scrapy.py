@@ -87,6 +87,7 @@ def test_the_settings_choose_what_is_dropped(serve, site, tmp_path):
         ({"PAGESIEVE_ITEMS": "drop"}, "PAGESIEVE_ITEMS is 'drop': write 'skip' or 'keep'"),
         ({"PAGESIEVE_OPTIONS": "strict"}, "PAGESIEVE_OPTIONS is 'strict': write a dict, or one as JSON"),
         ({"PAGESIEVE_OPTIONS": '{"radius": 12}'}, "radius 12 is too large: write 0 to 11"),
+        ({"PAGESIEVE_STAT": "seen.db"}, "PAGESIEVE_STAT is no setting: did you mean PAGESIEVE_STATE?"),
         ({"PAGESIEVE_STATE": "none/seen.db"}, "none/seen.db: No such file or directory"),
     ],
 )
@@ -102,6 +103,44 @@ def test_a_wrong_setting_is_named_and_nothing_is_requested(serve, site, tmp_path
         with pytest.raises(StateError) as error:
             Filter("none/seen.db")
         assert str(error.value) in line
+
+
+def test_a_further_attempt_at_a_duplicate_is_no_link_of_it(serve, site, tmp_path):
+    server = serve(site)
+    line = command(server.url + "index.html", tmp_path)
+    place = 'decision = response.meta["pagesieve"]'
+    again = 'if "print" in response.url and not response.meta.get("again"): yield response.request.replace(dont_filter=True, meta={"again": True})'
+    done = subprocess.run(changed(tmp_path, line, {place: f"{place}\n        {again}"}), capture_output=True, text=True, cwd=tmp_path)
+    assert [server.requested.count(f"/print/{name}.html") for name in ("apple", "basalt", "cedar")] == [2, 2, 2], done.stderr
+    assert not any("only" in path for path in server.requested) and stat(done.stderr, "links_dropped") == 6
+
+
+def test_the_log_says_where_the_window_is_and_what_repeats_what(serve, site, tmp_path):
+    server = serve(site)
+    _, log = crawl(server.url + "index.html", tmp_path, PAGESIEVE_STATE="seen.db")
+    assert "[pagesieve.scrapy] INFO: the window is in seen.db" in log
+    assert f"exact duplicate: <200 {server.url}print/apple.html> of {server.url}apple.html (1.00)" in log
+    (tmp_path / "memory").mkdir()
+    _, log = crawl(server.url + "index.html", tmp_path / "memory", LOG_LEVEL="INFO")
+    assert "the window is in memory, and forgotten at the end" in log and "exact duplicate" not in log
+
+
+def test_a_feed_that_could_not_be_written_is_no_reason_to_lose_its_items(serve, site, tmp_path):
+    server = serve(site)
+    line = command(server.url + "index.html", tmp_path, PAGESIEVE_STATE="seen.db")
+    failing = """
+import scrapy.extensions.feedexport
+def fail(self, file): raise OSError("no upload")
+scrapy.extensions.feedexport.FileFeedStorage.store = fail
+"""
+    changed(tmp_path, line, {})
+    spider = tmp_path / "spider.py"
+    spider.write_text(spider.read_text().replace("import scrapy\n", "import scrapy\n" + failing, 1))
+    done = subprocess.run([str(spider) if part == str(SPIDER) else part for part in line], capture_output=True, text=True, cwd=tmp_path)
+    assert "crawl again with PAGESIEVE_UNCHANGED=keep" in done.stderr, done.stderr
+    (tmp_path / "pages.jsonl").unlink(missing_ok=True)
+    found, log = crawl(server.url + "index.html", tmp_path, PAGESIEVE_STATE="seen.db", PAGESIEVE_UNCHANGED="keep")
+    assert len(found) == 11 and "PAGESIEVE_UNCHANGED=keep" not in log.replace("PAGESIEVE_UNCHANGED': 'keep", "")
 
 
 def test_it_can_be_switched_off(serve, site, tmp_path):

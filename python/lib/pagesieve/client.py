@@ -30,6 +30,8 @@ Time = int | float | str | datetime
 BUSY = (429, 503)
 #: So often a request is sent that the service has no room for.
 ATTEMPTS = 8
+#: So many requests of one asynchronous client are under way at once.
+CONNECTIONS = 32
 #: A request, or a document, that is larger than the service takes.
 TOO_LARGE = 413
 
@@ -44,6 +46,16 @@ class ServiceError(Exception):
         super().__init__(message if document is None else f"document {document}: {message}")
         self.status = status
         self.document = document
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Its message names the document already.
+        return (_service_error, (self.status, str(self), self.document))
+
+
+def _service_error(status: int, said: str, document: int | None) -> ServiceError:
+    error = ServiceError(status, said)
+    error.document = document
+    return error
 
 
 class Request:
@@ -290,6 +302,8 @@ def lookup(document: Document, limit: int) -> Request:
 
 def path_of(id: Id) -> str:
     check_id(id)
+    if not isinstance(id, (str, int)):
+        raise TypeError(f"`id` must be a str or an int, not {type(id).__name__}")
     name = quote(str(id), safe="")
     # As they are, these two would be steps in the path.
     return f"/v1/documents/{name.replace('.', '%2E') if name in ('.', '..') else name}"
@@ -426,7 +440,9 @@ class AsyncClient:
     """
 
     def __init__(self, url: str = "http://127.0.0.1:8040", *, token: str | None = None, timeout: float = 30.0, **options: Any):
-        self._http = httpx.AsyncClient(base_url=base(url), headers=headers(token), timeout=timeout, **options)
+        # Of many requests at once, most wait for a connection, however long that takes.
+        options = {"timeout": httpx.Timeout(timeout, pool=None), "limits": httpx.Limits(max_connections=CONNECTIONS), **options}
+        self._http = httpx.AsyncClient(base_url=base(url), headers=headers(token), **options)
 
     async def _send(self, request: Request) -> Any:
         for attempt in range(ATTEMPTS):

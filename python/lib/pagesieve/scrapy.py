@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from difflib import get_close_matches
 from os import makedirs
-from os.path import join, realpath
+from os.path import expanduser, join, realpath
 from threading import Lock
 from time import perf_counter
 from typing import Any
@@ -39,6 +40,9 @@ class Shared:
     options: dict[str, Any]
     spiders: int = 0
 
+
+#: All settings.
+SETTINGS = ("PAGESIEVE_ENABLED", "PAGESIEVE_ITEMS", "PAGESIEVE_LINKS", "PAGESIEVE_OPTIONS", "PAGESIEVE_STATE", "PAGESIEVE_UNCHANGED")
 
 #: Those that are open, by file.
 opened: dict[str, Shared] = {}
@@ -92,16 +96,29 @@ class Middleware(BaseSpiderMiddleware):
         self.failed = False
         # If the filter cannot be opened, the crawl does not begin.
         try:
+            check_names(settings)
             self.drops_items = choice(settings, "PAGESIEVE_ITEMS", "skip", "keep") == "skip"
             self.drops_links = choice(settings, "PAGESIEVE_LINKS", "skip", "follow") == "skip"
             self.drops_unchanged = choice(settings, "PAGESIEVE_UNCHANGED", "skip", "keep") == "skip"
-            self.filter, self.name = open_filter(path_of(settings), options_of(settings))
+            path = path_of(settings)
+            self.filter, self.name = open_filter(path, options_of(settings))
         except Exception as error:
             # Scrapy shows the traceback, whose last line it is otherwise.
             logger.error("the crawl does not begin: %s", error)
             raise
+        self.lasts = path not in (None, ":memory:")
+        is_shared = path is not None and "://" in path
+        where = "shared" if is_shared else f"in {path}" if self.lasts else "in memory, and forgotten at the end"
+        logger.info("the window is %s", where)
         crawler.signals.connect(self.close, signals.spider_closed)
+        crawler.signals.connect(self.warn, signals.feed_exporter_closed)
         crawler.signals.connect(self.forget, signals.item_error)
+
+    def warn(self) -> None:
+        """Called when all feeds are written."""
+        stats = self.crawler.stats.get_stats()
+        if self.lasts and not self.asks and any(name.startswith("feedexport/failed_count") for name in stats):
+            logger.error("a feed could not be written, but its pages are remembered: to get their items, crawl again with PAGESIEVE_UNCHANGED=keep")
 
     def close(self) -> None:
         close_filter(self.filter, self.name)
@@ -128,6 +145,8 @@ class Middleware(BaseSpiderMiddleware):
             self.fail(error)
             return
         request.meta["pagesieve"] = decision.to_dict()
+        if decision.match is not None:
+            logger.debug("%s duplicate: %s of %s (%.2f)", decision.verdict, response, decision.match, decision.similarity)
         self.count(decision.verdict, len(response.body), (perf_counter() - began) * 1000)
 
     def process_spider_exception(self, response: Response, exception: Exception, spider: Any = None) -> None:
@@ -161,10 +180,18 @@ class Middleware(BaseSpiderMiddleware):
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
         # The links of a start page are always followed: otherwise the crawl could not begin.
-        if self.drops_links and is_duplicate(response) and not is_start(response):
+        if self.drops_links and is_duplicate(response) and not is_start(response) and self.is_link(request, response):
             self.crawler.stats.inc_value("pagesieve/links_dropped")
             return None
         return request
+
+    def is_link(self, request: Request, response: Response | None) -> bool:
+        """Whether a request is for another page. A further attempt at the same page, or a form that is sent, is none."""
+        asked = None if response is None else response.request
+        fingerprinter = self.crawler.request_fingerprinter
+        if asked is None or fingerprinter is None:
+            return True
+        return request.method in ("GET", "HEAD") and fingerprinter.fingerprint(request) != fingerprinter.fingerprint(asked)
 
     def get_processed_item(self, item: Any, response: Response | None) -> Any:
         drops = self.drops_items and is_duplicate(response)
@@ -182,12 +209,19 @@ def is_crawl(crawler: Crawler) -> bool:
 
 def path_of(settings: BaseSettings) -> str | None:
     if path := settings.get("PAGESIEVE_STATE"):
-        return str(path)
+        return expanduser(str(path))
     if jobdir := settings.get("JOBDIR"):
         # Scrapy creates it too, but later.
         makedirs(jobdir, exist_ok=True)
         return join(jobdir, "pagesieve.sqlite")
     return None
+
+
+def check_names(settings: BaseSettings) -> None:
+    for name in settings:
+        if str(name).startswith("PAGESIEVE_") and name not in SETTINGS:
+            near = get_close_matches(str(name), SETTINGS, 1)
+            raise ValueError(f"{name} is no setting: " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(SETTINGS)}"))
 
 
 def options_of(settings: BaseSettings) -> dict[str, Any]:

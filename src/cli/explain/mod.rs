@@ -36,7 +36,7 @@ use side::{Run, Stored, judged, stored, why_truncated};
 Examples:
     pagesieve explain old.html new.html --set dedup.segment=ngrams
     pagesieve explain runs/docs http://docs.example.org/a
-    pagesieve explain --run runs/docs http://a.example.org/ http://b.example.org/
+    pagesieve explain --run runs/docs http://example.org/a http://example.org/b
     pagesieve explain http://docs.example.org/a saved.html --run runs/docs")]
 pub(super) struct Args {
     /// The first document, or a URL of a run

@@ -457,6 +457,10 @@ impl Engine {
         publish_at: &mut Instant,
     ) -> Option<Instant> {
         let (now, is_out) = (now(), self.schedule.is_out_for_long());
+        let waits = match idle {
+            Idle::Until(at) if self.schedule.in_flight() == 0 => Some(at),
+            _ => None,
+        };
         match (std::mem::replace(&mut self.is_out, is_out), is_out) {
             (false, true) => {
                 tracing::warn!("no host answers any more: the run pauses until one does");
@@ -483,12 +487,8 @@ impl Engine {
             max_pages: self.plan.crawl.max_pages,
             active_hosts: self.schedule.active_hosts(),
             in_flight: self.schedule.in_flight(),
-            waits: match idle {
-                Idle::Until(at) if self.schedule.in_flight() == 0 => {
-                    self.schedule.wait().and_then(|wait| waits_for(wait, at, now))
-                }
-                _ => None,
-            },
+            waits: waits
+                .and_then(|at| self.schedule.wait().and_then(|wait| waits_for(wait, at, now))),
             alarms: self.builder.alarms().0,
             restored: None,
         };
@@ -498,7 +498,7 @@ impl Engine {
             is_new
         });
         // While it waits for a host, how long is shown.
-        let is_shown = current.waits.is_some() || waits && control.slow.is_some();
+        let is_shown = current.waits.is_some() || waits.is_some() && control.slow.is_some();
         is_shown.then(|| now + PUBLISH_WAIT)
     }
 
