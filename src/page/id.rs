@@ -141,6 +141,7 @@ pub(crate) fn serialize<S: Serializer>(
 /// # Errors
 /// As the serializer.
 #[cfg(feature = "crawl")]
+#[expect(clippy::ref_option, reason = "serde passes the field by reference")]
 pub(crate) fn serialize_if_any<S: Serializer>(
     kept: &Option<impl AsRef<str>>,
     serializer: S,

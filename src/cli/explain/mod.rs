@@ -105,14 +105,12 @@ fn explain_url(out: &mut Out, url: &str, run: &Run<'_>) -> Result<()> {
     let explanation = run.explain(url)?;
     let page = explanation.document.as_ref().map(|document| stored(run, document)).transpose()?;
     write(out, &explanation, page.flatten().as_ref()).map_err(Failure::Output)?;
-    match end_of_redirects(&explanation, run)? {
-        Some(end) => writeln!(out, "leads to        {end}").map_err(Failure::Output),
-        None => Ok(()),
-    }
+    let end = end_of_redirects(&explanation, run);
+    end.map_or(Ok(()), |end| writeln!(out, "leads to        {end}")).map_err(Failure::Output)
 }
 
 /// Where a URL leads that redirects, and what became of that.
-fn end_of_redirects(explanation: &UrlExplanation, run: &Run<'_>) -> Result<Option<String>> {
+fn end_of_redirects(explanation: &UrlExplanation, run: &Run<'_>) -> Option<String> {
     let target = |of: &UrlExplanation| {
         of.url.detail.clone().filter(|_| of.reason() == Some(Reason::Redirect))
     };
@@ -120,7 +118,7 @@ fn end_of_redirects(explanation: &UrlExplanation, run: &Run<'_>) -> Result<Optio
     let (mut next, mut end) = (target(explanation), None);
     while let Some(url) = next {
         if seen.contains(&url) {
-            return Ok(Some(format!("{url} again: these redirects have no end")));
+            return Some(format!("{url} again: these redirects have no end"));
         }
         // It may not be followed: then its text says why.
         let Some(found) =
@@ -137,7 +135,7 @@ fn end_of_redirects(explanation: &UrlExplanation, run: &Run<'_>) -> Result<Optio
         next = target(&found);
         seen.push(url);
     }
-    Ok(end)
+    end
 }
 
 fn write(out: &mut Out, explanation: &UrlExplanation, line: Option<&Stored>) -> io::Result<()> {
