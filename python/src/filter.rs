@@ -623,7 +623,7 @@ impl Filter {
     }
 }
 
-/// Many documents are no text and no dict.
+/// Many documents are no text, no dict and no path.
 fn refuse_one(documents: &Bound<'_, PyAny>) -> PyResult<()> {
     if documents.is_instance_of::<PyString>()
         || documents.is_instance_of::<PyBytes>()
@@ -632,7 +632,26 @@ fn refuse_one(documents: &Bound<'_, PyAny>) -> PyResult<()> {
         let message = "judge_many() takes many documents, and this is one: use judge()";
         return Err(PyTypeError::new_err(message));
     }
-    Ok(())
+    let holds = [
+        "__iter__",
+        "__getitem__",
+        "__arrow_c_array__",
+        "__arrow_c_stream__",
+        "collect_batches",
+        "iter_batches",
+        "scanner",
+        "to_reader",
+    ];
+    for attribute in holds {
+        if documents.hasattr(attribute)? {
+            return Ok(());
+        }
+    }
+    let kind = documents.get_type().name()?;
+    let message = format!(
+        "judge_many() takes a table, a column or an iterable of documents, not {kind}; it opens no files: read them first, such as by pyarrow.dataset.dataset(path)"
+    );
+    Err(PyTypeError::new_err(message))
 }
 
 /// Defers commits until its end.

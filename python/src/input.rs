@@ -80,6 +80,13 @@ pub(crate) enum Problem {
 }
 
 impl Problem {
+    fn of_field(self, name: &str) -> Self {
+        match self {
+            Self::Kind(message) => Self::Kind(format!("`{name}`: {message}")),
+            Self::Value(message) => Self::Value(format!("`{name}`: {message}")),
+        }
+    }
+
     /// The exception, with the place of the document if it is one of many.
     pub(crate) fn raise(self, place: Option<u64>) -> PyErr {
         let placed = |message: String| match place {
@@ -183,11 +190,13 @@ impl Reader {
         field: Field,
         value: &Bound<'_, PyAny>,
     ) -> Result<(), Problem> {
-        match value_of(value)? {
+        let name = self.columns.name(field);
+        let value = value_of(value).map_err(|error| Problem::from(error).of_field(name))?;
+        match value {
             None => Ok(()),
             // In rows of pandas, it stands for a missing value.
             Some(Value::Float(number)) if number.is_nan() && field != Field::Time => Ok(()),
-            Some(value) => Ok(fields.set(field, self.columns.name(field), value)?),
+            Some(value) => Ok(fields.set(field, name, value)?),
         }
     }
 }

@@ -113,8 +113,10 @@ impl Source {
     fn of(documents: &Bound<'_, PyAny>, reader: &mut Reader) -> PyResult<Self> {
         if arrow::is_arrow(documents)? {
             match arrow::batches(documents, reader) {
-                // A column of Python's objects, of which Arrow does not take all.
-                Err(_) if documents.hasattr("to_list")? && !documents.hasattr("columns")? => {}
+                // Arrow does not take all objects of Python.
+                Err(error)
+                    if error.is_instance_of::<PyException>(documents.py())
+                        && is_of_objects(documents)? => {}
                 batches => return Ok(Self::new(None, Some(batches?))),
             }
         }
@@ -138,8 +140,15 @@ impl Source {
             let batches = arrow::batches(&scanner.call_method0("to_reader")?, reader)?;
             return Ok(Self::new(None, Some(batches)));
         }
-        Ok(Self::new(Some(documents.try_iter()?.unbind()), None))
+        // A ParquetFile.
+        let items = if documents.hasattr("iter_batches")? {
+            documents.call_method0("iter_batches")?.try_iter()?
+        } else {
+            documents.try_iter()?
+        };
+        Ok(Self::new(Some(items.unbind()), None))
     }
+
     fn new(items: Option<Py<PyIterator>>, batches: Option<Batches>) -> Self {
         Self { items, batches: batches.map(Mutex::new), reading: None, rows: None }
     }
@@ -197,6 +206,12 @@ impl Source {
             }
         }
     }
+}
+
+/// Whether it is a column whose values are any objects, of pandas or Polars.
+fn is_of_objects(column: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(column.hasattr("dtype")?
+        && column.getattr("dtype")?.str()?.to_str()?.eq_ignore_ascii_case("object"))
 }
 
 impl Slot {

@@ -9,11 +9,13 @@ use pagesieve::{
 use pyo3::{
     exceptions::{PyTypeError, PyUserWarning, PyValueError},
     prelude::*,
-    types::PyDict,
+    types::{IntoPyDict, PyDict},
 };
 use serde::de::DeserializeOwned;
 
 const KEYS: &str = "article, audit, fold_chinese, memory, min_features, mode, radius, seed, segment, similarity, window";
+
+const VALUES: &str = "a str, a bool, a finite number or a dict of these";
 
 /// The options with these keys set, and the seed of what is new: the public one unless another is given.
 pub(crate) fn read(
@@ -72,21 +74,27 @@ pub(crate) fn read(
 /// A value, read as the configuration reads it.
 fn parse<T: DeserializeOwned>(key: &str, value: &Bound<'_, PyAny>) -> PyResult<T> {
     let wrong = |why: &str| PyValueError::new_err(format!("`{key}`: {why}"));
-    let json = value.py().import("json")?.call_method1("dumps", (value,));
-    let json: String =
-        json.map_err(|error| wrong(&error.value(value.py()).to_string()))?.extract()?;
+    let strict = [("allow_nan", false)].into_py_dict(value.py())?;
+    let json = value.py().import("json")?.call_method("dumps", (value,), Some(&strict));
+    let Ok(json) = json else {
+        return Err(wrong(&format!("{} cannot be read: write {VALUES}", value.repr()?)));
+    };
+    let json: String = json.extract()?;
     serde_json::from_str(&json).map_err(|error| {
         let message = error.to_string();
         wrong(&in_python(message.split(" at line ").next().unwrap_or(&message)))
     })
 }
 
+const SIZE: &str = "a size, such as \"512 MiB\" or a number of bytes";
+
 /// What serde says, with the names that Python has for types.
 fn in_python(message: &str) -> String {
-    const FOUND: [(&str, &str); 10] = [
+    const FOUND: [(&str, &str); 11] = [
         ("unknown variant", "unknown value"),
         ("unknown field", "unknown key"),
         ("invalid type: string", "found the str"),
+        ("invalid value: string", "found the str"),
         ("invalid type: integer", "found the int"),
         ("invalid value: integer", "found the int"),
         ("invalid type: floating point", "found the float"),
@@ -95,7 +103,7 @@ fn in_python(message: &str) -> String {
         ("invalid type: sequence", "found a list"),
         ("invalid type: null", "found None"),
     ];
-    const EXPECTED: [(&str, &str); 7] = [
+    const EXPECTED: [(&str, &str); 10] = [
         ("a string", "a str"),
         ("a boolean", "a bool"),
         ("f64", "a float"),
@@ -103,6 +111,9 @@ fn in_python(message: &str) -> String {
         ("u64", "an int from 0 on"),
         ("a nonzero u64", "an int from 1 on"),
         ("struct WindowOptions", "a dict"),
+        ("parsable string", SIZE),
+        ("an integer or string", SIZE),
+        ("integer overflow", SIZE),
     ];
     let named = |names: &[(&str, &str)], said: &str| {
         let known = names.iter().find_map(|(own, python)| Some((said.strip_prefix(own)?, *python)));

@@ -6,7 +6,8 @@ import os
 import subprocess
 import sys
 import threading
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
 
@@ -107,6 +108,7 @@ def test_decisions_before_an_error_are_returned_and_the_error_has_its_place():
         ({"id": "a", "text": "", "time": datetime(2026, 1, 1)}, ValueError, "with a time zone"),
         ({"id": "a", "text": "", "time": 10**18}, ValueError, "is no time"),
         ("\ud800", ValueError, "surrogates not allowed"),
+        ({"id": "a", "text": "", "url": "\ud800"}, ValueError, "`url`: .* surrogates not allowed"),
     ],
 )
 def test_a_wrong_document_is_an_error_that_says_what_is_wrong(document, error, message):
@@ -138,6 +140,9 @@ def test_one_document_is_not_many():
     for one in ("text", b"text", {"id": "a", "text": "text"}):
         with pytest.raises(TypeError, match="use judge"):
             Filter().judge_many(one)
+    for nothing in (Path("texts.parquet"), 5, None):
+        with pytest.raises(TypeError, match=f"not {type(nothing).__name__}; it opens no files"):
+            Filter().judge_many(nothing)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +161,11 @@ def test_one_document_is_not_many():
         ({"window": {"age": "soon"}}, ValueError, '`window`: "soon"'),
         ({"memory": "1 MiB"}, ValueError, "a window of 5,000,000 entries at radius 9 needs"),
         ({"seed": "hidden"}, ValueError, '`seed`: expected "secret", "public" or a number'),
-        ({"segment": object()}, ValueError, "`segment`: Object of type object is not JSON"),
+        ({"segment": object()}, ValueError, "`segment`: <object object .* cannot be read: write a str, a bool"),
+        ({"window": {"age": timedelta(days=3)}}, ValueError, "`window`: .*timedelta.* cannot be read"),
+        ({"similarity": float("nan")}, ValueError, "`similarity`: nan cannot be read: write .* a finite number"),
+        ({"memory": "lots"}, ValueError, '`memory`: found the str "lots", expected a size, such as "512 MiB"'),
+        ({"memory": -1}, ValueError, "`memory`: found the int `-1`, expected a size"),
         ({"modus": "strict"}, TypeError, "there is no option `modus`; the options are article"),
     ],
 )
@@ -309,6 +318,7 @@ def test_csv_and_parquet_are_read(tmp_path):
     file = parquet.ParquetFile(tmp_path / "texts.parquet")
     reader = pa.RecordBatchReader.from_batches(file.schema_arrow, file.iter_batches(batch_size=2))
     assert [d.match for d in Filter().judge_many(reader)] == expected
+    assert [d.match for d in Filter().judge_many(file)] == expected
 
 
 def test_explain_says_in_what_two_documents_differ():

@@ -117,8 +117,8 @@ def test_a_further_attempt_at_a_duplicate_is_no_link_of_it(serve, site, tmp_path
 
 def test_the_log_says_where_the_window_is_and_what_repeats_what(serve, site, tmp_path):
     server = serve(site)
-    _, log = crawl(server.url + "index.html", tmp_path, PAGESIEVE_STATE="seen.db")
-    assert "[pagesieve.scrapy] INFO: the window is in seen.db" in log
+    _, log = crawl(server.url + "index.html", tmp_path, PAGESIEVE_STATE="seen-%(name)s.db")
+    assert "[pagesieve.scrapy] INFO: the window is in seen-pages.db" in log and (tmp_path / "seen-pages.db").exists()
     assert f"exact duplicate: <200 {server.url}print/apple.html> of {server.url}apple.html (1.00)" in log
     (tmp_path / "memory").mkdir()
     _, log = crawl(server.url + "index.html", tmp_path / "memory", LOG_LEVEL="INFO")
@@ -140,7 +140,7 @@ scrapy.extensions.feedexport.FileFeedStorage.store = fail
     assert "crawl again with PAGESIEVE_UNCHANGED=keep" in done.stderr, done.stderr
     (tmp_path / "pages.jsonl").unlink(missing_ok=True)
     found, log = crawl(server.url + "index.html", tmp_path, PAGESIEVE_STATE="seen.db", PAGESIEVE_UNCHANGED="keep")
-    assert len(found) == 11 and "PAGESIEVE_UNCHANGED=keep" not in log.replace("PAGESIEVE_UNCHANGED': 'keep", "")
+    assert len(found) == 11 and "could not be written" not in log
 
 
 def test_it_can_be_switched_off(serve, site, tmp_path):

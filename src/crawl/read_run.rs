@@ -25,7 +25,7 @@ use crate::{
         Broken, BrokenLink, Builder, Differences, End, FingerprintMethod, MovedSeed, Point, Report,
         ReportError, Search, Warning,
     },
-    sink::{SkippedLine, VerdictName},
+    sink::{SkippedLine, VerdictName, parts},
     state::{
         JudgedDocument, KeptText, Nearest, PastWindow, Reason, RecordedRecipe, State, StateError,
         UrlId, UrlRow, UrlState, WriteLock,
@@ -308,17 +308,21 @@ impl PastRun {
         Ok(changed.filter_map(|(url, visit)| Some((url, visit.lost?))).collect())
     }
 
-    /// The first of these output files that has fewer bytes than the run has written there; none while a crawl writes, which may rename one.
+    /// The first of these output files, or of their full ones, that has fewer bytes than the run has written there. Full ones may have been moved
+    /// away. None while a crawl writes, which may rename one.
     ///
     /// # Errors
-    /// If the state cannot be read.
+    /// If the state or the directory cannot be read.
     #[cfg(feature = "cli")]
-    pub(crate) fn cut_off(&self, read: &[&str]) -> Result<Option<PathBuf>, CrawlError> {
+    pub(crate) fn cut_off(&self, names: &[&str]) -> Result<Option<PathBuf>, CrawlError> {
+        let directory = self.path.parent().unwrap_or(&self.path);
+        let there = names.iter().map(|name| parts(directory, name));
+        let there = there.collect::<Result<Vec<_>, _>>().map_err(CrawlError::file(directory))?;
         let is_cut = |(file, size): (String, u64)| {
-            let path = self.path.with_file_name(&file);
-            let length = path.metadata().map(|found| found.len());
-            let is_read = read.contains(&&*file);
-            (is_read && length.map_or(true, |length| length < size)).then_some(path)
+            let path = directory.join(&file);
+            let is_there = there.iter().flatten().any(|part| *part == path);
+            let length = path.metadata().map_or(0, |found| found.len());
+            ((is_there || names.contains(&&*file)) && length < size).then_some(path)
         };
         if matches!(WriteLock::take(&self.path), Err(StateError::Busy { .. })) {
             return Ok(None);

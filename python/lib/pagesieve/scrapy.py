@@ -100,7 +100,7 @@ class Middleware(BaseSpiderMiddleware):
             self.drops_items = choice(settings, "PAGESIEVE_ITEMS", "skip", "keep") == "skip"
             self.drops_links = choice(settings, "PAGESIEVE_LINKS", "skip", "follow") == "skip"
             self.drops_unchanged = choice(settings, "PAGESIEVE_UNCHANGED", "skip", "keep") == "skip"
-            path = path_of(settings)
+            path = path_of(settings, crawler.spidercls.name)
             self.filter, self.name = open_filter(path, options_of(settings))
         except Exception as error:
             # Scrapy shows the traceback, whose last line it is otherwise.
@@ -207,9 +207,10 @@ def is_crawl(crawler: Crawler) -> bool:
     return crawler.crawling and not start.startswith("scrapy.commands.")
 
 
-def path_of(settings: BaseSettings) -> str | None:
+def path_of(settings: BaseSettings, spider: str) -> str | None:
     if path := settings.get("PAGESIEVE_STATE"):
-        return expanduser(str(path))
+        # As in the addresses of feeds.
+        return expanduser(str(path)).replace("%(name)s", spider)
     if jobdir := settings.get("JOBDIR"):
         # Scrapy creates it too, but later.
         makedirs(jobdir, exist_ok=True)

@@ -105,12 +105,12 @@ fn explain_url(out: &mut Out, url: &str, run: &Run<'_>) -> Result<()> {
     let explanation = run.explain(url)?;
     let page = explanation.document.as_ref().map(|document| stored(run, document)).transpose()?;
     write(out, &explanation, page.flatten().as_ref()).map_err(Failure::Output)?;
-    let end = end_of_redirects(&explanation, run);
+    let end = end_of_redirects(&explanation, run)?;
     end.map_or(Ok(()), |end| writeln!(out, "leads to        {end}")).map_err(Failure::Output)
 }
 
 /// Where a URL leads that redirects, and what became of that.
-fn end_of_redirects(explanation: &UrlExplanation, run: &Run<'_>) -> Option<String> {
+fn end_of_redirects(explanation: &UrlExplanation, run: &Run<'_>) -> Result<Option<String>> {
     let target = |of: &UrlExplanation| {
         of.url.detail.clone().filter(|_| of.reason() == Some(Reason::Redirect))
     };
@@ -118,14 +118,11 @@ fn end_of_redirects(explanation: &UrlExplanation, run: &Run<'_>) -> Option<Strin
     let (mut next, mut end) = (target(explanation), None);
     while let Some(url) = next {
         if seen.contains(&url) {
-            return Some(format!("{url} again: these redirects have no end"));
+            return Ok(Some(format!("{url} again: these redirects have no end")));
         }
-        // It may not be followed: then its text says why.
-        let Some(found) =
-            absolute(&url).ok().and_then(|url| run.past.explain(url.as_str()).ok()?)
-        else {
-            break;
-        };
+        // One that is not followed has more than a URL there: why.
+        let Ok(target_url) = absolute(&url) else { break };
+        let Some(found) = run.past.explain(target_url.as_str())? else { break };
         let outcome = match (&found.document, found.reason()) {
             (Some(document), _) => judged(document, found.matched.as_ref()),
             (None, Some(reason)) => format!("{reason}: {}", reason.meaning()),
@@ -135,7 +132,7 @@ fn end_of_redirects(explanation: &UrlExplanation, run: &Run<'_>) -> Option<Strin
         next = target(&found);
         seen.push(url);
     }
-    end
+    Ok(end)
 }
 
 fn write(out: &mut Out, explanation: &UrlExplanation, line: Option<&Stored>) -> io::Result<()> {

@@ -195,14 +195,20 @@ fn files_that_are_missing_are_damage_unless_they_are_full() {
 
 #[test]
 fn pages_are_not_printed_from_a_file_that_was_cut_off() {
-    let site = site(10);
-    site.run();
-    let path = site.path().join("pages.jsonl");
+    let (one, many) = (site(10), site(60).planned(|plan| plan.store.rotate = ByteSize::kib(8)));
+    one.run();
+    many.run();
+    not_printed_if_cut_off(&one, "pages.jsonl");
+    not_printed_if_cut_off(&many, "pages-00001.jsonl");
+}
+
+fn not_printed_if_cut_off(site: &Site, file: &str) {
+    let path = site.path().join(file);
     let text = fs::read_to_string(&path).unwrap();
     let rest = &text[..=text.find('\n').unwrap()];
     fs::write(&path, rest).unwrap();
     let refused = pagesieve().arg("pages").arg(site.path()).assert().code(1);
-    assert!(stderr(&refused).contains("pages.jsonl"), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains(file), "{}", stderr(&refused));
     fs::write(&path, text).unwrap();
     pagesieve().arg("pages").arg(site.path()).assert().success();
 }
