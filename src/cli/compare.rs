@@ -51,7 +51,7 @@ fn only(
 ) -> (Vec<String>, Vec<String>) {
     let only = of.iter().filter(|(url, _)| !other.contains_key(*url));
     let (pages, skipped): (Vec<_>, Vec<_>) =
-        only.partition(|(_, outcome)| matches!(outcome, Outcome::Judged(_)));
+        only.partition(|(_, outcome)| !matches!(outcome, Outcome::Skipped(_)));
     let lines = |all: Vec<(&String, &Outcome)>| {
         all.into_iter().map(|(url, outcome)| format!("{url}  {outcome}")).collect()
     };

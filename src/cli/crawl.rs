@@ -205,7 +205,7 @@ fn say_how_far(plan: &Plan, run: &Standing) {
     let (most, counts) = (plan.crawl.max_pages, run.counts);
     let (directory, began) = (plan.directory.display(), minute(run.started.into()));
     let fetched = counted(counts.fetched, "page");
-    if run.end == End::Done && plan.crawl.revisit_after.is_none() {
+    if run.end == End::Done && plan.crawl.revisit_after.is_none() && counts.queued == 0 {
         notify(format_args!(
             "the run in {directory}, which began at {began}, is finished: {fetched} fetched; only what failed hours ago or is newly admitted is asked for (--revisit asks for known pages again, --fresh starts over, --out DIR begins another run)"
         ));

@@ -79,7 +79,7 @@ pub(super) enum Failure {
     Crawl(#[from] CrawlError),
     #[cfg(feature = "serve")]
     #[error("cannot listen on {address}")]
-    #[diagnostic(help("use another --listen, or end what listens there"))]
+    #[diagnostic(help("choose another port, or end what listens there"))]
     Listen { address: std::net::SocketAddr, source: io::Error },
     #[cfg(feature = "demo")]
     #[error("cannot serve the demo's pages")]

@@ -48,8 +48,11 @@ const SKIPPED: [&str; 7] = ["url", "reason", "detail", "status", "referrer", "de
 pub(super) fn export(args: &ExportArgs, out: &mut Out) -> Result<Exit> {
     let run = PastRun::open(&args.directory)?;
     let mut rows = Rows::new(out, args.csv, &SKIPPED)?;
-    run.for_each_skipped(args.pending, |line| rows.write(line))?;
+    let others = run.for_each_skipped(args.pending, |line| rows.write(line))?;
     rows.finish()?;
+    if others > 0 && !args.pending {
+        notify(format_args!("not printed: {} still queued (--pending)", counted(others, "URL")));
+    }
     Ok(Exit::Done)
 }
 

@@ -28,11 +28,12 @@ mod rows;
 mod rule;
 #[cfg(feature = "serve")]
 mod serve;
+mod terminal;
 mod verify;
 
 use std::{
     env, fmt,
-    io::{self, BufWriter, IsTerminal, StdoutLock, Write},
+    io::{self, BufWriter, IsTerminal, Write},
     panic, process,
     sync::atomic::{AtomicBool, Ordering},
 };
@@ -48,12 +49,13 @@ use tracing_subscriber::{
 
 pub use exit::Exit;
 use exit::{Failure, Result};
+use terminal::Terminal;
 
 /// The size of the buffer of standard output, in bytes.
 const BUFFER: usize = 64 << 10;
 
 /// Standard output.
-type Out = BufWriter<StdoutLock<'static>>;
+type Out = BufWriter<Terminal>;
 
 /// A web crawler with a streaming filter for near duplicates; the filter also works alone.
 #[derive(Debug, Parser)]
@@ -115,7 +117,7 @@ enum Command {
 #[must_use]
 pub fn main() -> Exit {
     let cli = Cli::try_parse().unwrap_or_else(|error| refuse(&error));
-    let mut out = BufWriter::with_capacity(BUFFER, io::stdout().lock());
+    let mut out = BufWriter::with_capacity(BUFFER, Terminal::stdout());
     let ended = cli
         .log
         .init()

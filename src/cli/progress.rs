@@ -23,6 +23,11 @@ use crate::{
 /// How often the line on a terminal changes, and how often a line is printed elsewhere.
 const TERMINAL_EVERY: Duration = Duration::from_millis(200);
 const PLAIN_EVERY: Duration = Duration::from_secs(5);
+/// How often the time goes on if nothing else changes.
+const IDLE_EVERY: Duration = Duration::from_secs(1);
+
+/// What fits beside the spinner on a terminal of 80 columns.
+const COLUMNS: usize = 78;
 
 /// How to show progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -49,13 +54,9 @@ pub(super) async fn show(show: Show, mut watch: watch::Receiver<Progress>) {
     let mut first: Option<Tally> = None;
     let mut is_shown = true;
     loop {
-        let changed = watch.changed();
-        let changed = if is_shown {
-            changed.await
-        } else {
-            // What came too early is shown when its time has come, even if nothing follows.
-            timeout_at(next, changed).await.unwrap_or(Ok(()))
-        };
+        // What came too early is shown when its time has come, even if nothing follows.
+        let at = if is_shown { next.max(Instant::now() + IDLE_EVERY) } else { next };
+        let changed = timeout_at(at, watch.changed()).await.unwrap_or(Ok(()));
         if changed.is_err() {
             break;
         }
@@ -128,7 +129,18 @@ fn line(progress: Progress, before: u64, elapsed: Duration) -> String {
             line.extend([", ", &thousands(count), " ", what]);
         }
     }
+    let rest = counts.queued.min(max_pages.saturating_sub(counts.fetched));
+    let left = (rest > 0).then(|| estimate(rest, rate)).flatten();
+    let left = left.map(|left| format!(", about {} left", clock(left)));
+    line += &left.filter(|left| line.len() + left.len() <= COLUMNS).unwrap_or_default();
     line
+}
+
+/// How long so many pages take at this rate, if that is less than a year.
+fn estimate(pages: u64, rate: f64) -> Option<Duration> {
+    #[expect(clippy::cast_precision_loss, reason = "it is an estimate")]
+    let seconds = pages as f64 / rate;
+    (seconds < 365.0 * 86_400.0).then(|| Duration::from_secs_f64(seconds))
 }
 
 /// A time as hours, minutes and seconds.
@@ -212,6 +224,18 @@ mod tests {
     }
 
     #[test]
+    fn a_line_says_how_long_the_queue_takes_if_there_is_room() {
+        let of = |queued, max_pages| {
+            let mut progress = Progress { max_pages, ..progress() };
+            (progress.counts.failed, progress.counts.queued) = (0, queued);
+            line(progress, 20, Duration::from_secs(10))
+        };
+        assert!(of(40, 1_000).ends_with("10.0/s; 40 queued, about 0:04 left"), "{}", of(40, 1_000));
+        assert!(of(40, 130).ends_with(", about 0:01 left"), "the budget ends it: {}", of(40, 130));
+        assert!(of(0, 1_000).ends_with("; 0 queued"), "{}", of(0, 1_000));
+    }
+
+    #[test]
     fn pages_that_are_asked_for_again_count_for_the_rate() {
         let mut progress = progress();
         progress.counts.asked_again = 50;
@@ -228,7 +252,7 @@ mod tests {
         let mut progress = progress();
         progress.counts.suspended = 1_500;
         let line = line(progress, 20, Duration::from_secs(10));
-        assert!(line.ends_with("; 40 queued, 1,500 at suspended hosts, 2 failed"), "{line}");
+        assert!(line.contains("; 40 queued, 1,500 at suspended hosts, 2 failed"), "{line}");
     }
 
     #[test]

@@ -77,12 +77,12 @@ pub(super) fn run(args: &Args) -> Result<Exit> {
     let help = "set PAGESIEVE_TOKEN or --token-file, or listen on 127.0.0.1";
     check_open(&args.listen, token.as_deref(), "use the filter", help)?;
     let limits = &args.limits;
-    if limits.max_batch > limits.queue || limits.queue == 0 || limits.connections == 0 {
+    let all = [limits.queue, limits.max_batch, limits.max_body, limits.connections];
+    if limits.max_batch > limits.queue || all.contains(&0) {
         return Err(Failure::refused(
             Exit::Usage,
-            "--queue must be at least --max-batch, and neither --queue nor --connections can be 0"
-                .to_owned(),
-            "raise --queue or lower --max-batch",
+            "--queue must be at least --max-batch, and no limit can be 0".to_owned(),
+            "raise --queue or lower --max-batch; --help shows the defaults",
         ));
     }
     // What is kept in no file of the user is in one that is removed at the end.

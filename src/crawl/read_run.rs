@@ -127,6 +127,8 @@ pub struct Lookup {
 pub enum Outcome {
     /// It was judged.
     Judged(VerdictName),
+    /// It was judged, and is gone since.
+    Gone(Reason),
     /// It was skipped.
     Skipped(Reason),
 }
@@ -154,6 +156,7 @@ impl fmt::Display for Outcome {
                 write!(f, "{} duplicate", verdict.as_str())
             }
             Self::Judged(verdict) => f.write_str(verdict.as_str()),
+            Self::Gone(reason) => write!(f, "gone: {reason}"),
             Self::Skipped(reason) => write!(f, "skipped: {reason}"),
         }
     }
@@ -295,6 +298,7 @@ impl PastRun {
             outcomes.insert(document.name, Outcome::Judged(verdict));
             Ok(())
         })?;
+        outcomes.extend(self.gone()?.into_iter().map(|(url, why)| (url, Outcome::Gone(why))));
         Ok(outcomes)
     }
 
@@ -302,7 +306,6 @@ impl PastRun {
     ///
     /// # Errors
     /// If the state cannot be read.
-    #[cfg(feature = "cli")]
     pub(crate) fn gone(&self) -> Result<HashMap<String, Reason>, CrawlError> {
         let changed = self.state.changed_pages(usize::MAX)?.into_iter();
         Ok(changed.filter_map(|(url, visit)| Some((url, visit.lost?))).collect())
@@ -360,11 +363,16 @@ impl PastRun {
         &self,
         pending: bool,
         mut visit: impl FnMut(&SkippedLine<'_>) -> Result<(), E>,
-    ) -> Result<(), E> {
+    ) -> Result<u64, E> {
+        let mut others = 0;
         let select = |_, state, _| match state {
             UrlState::Queued if pending => Some(None),
             UrlState::Skipped(reason) if !pending => Some(Some(reason)),
-            UrlState::Judged | UrlState::Queued | UrlState::Skipped(_) => None,
+            UrlState::Queued | UrlState::Skipped(_) => {
+                others += 1;
+                None
+            }
+            UrlState::Judged => None,
         };
         let suspended = self.state.suspended_hosts()?.into_iter();
         let suspended: HashMap<_, _> = suspended.map(|row| (row.host, row.to_string())).collect();
@@ -392,7 +400,8 @@ impl PastRun {
                 depth: depths.get(&row.id).copied().unwrap_or(row.depth),
                 at: skipped.map(|_| row.at.into()),
             })
-        })
+        })?;
+        Ok(others)
     }
 
     /// Calls `visit` with each URL that got an error or no answer, in the order in which they were found, and all pages that link to it.

@@ -144,7 +144,7 @@ impl Seed {
 }
 
 /// Seeds are written to outputs.
-const CREDENTIALS: &str = "a seed has a name or a password, which would be written to outputs: give it in [[fetch.access]]";
+const CREDENTIALS: &str = "a seed has a name or a password, which would be written to outputs: give it in [[fetch.access]], or as --header 'Authorization: Basic …'";
 
 fn has_credentials(url: &Url) -> bool {
     !url.username().is_empty() || url.password().is_some()

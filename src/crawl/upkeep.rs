@@ -95,6 +95,12 @@ fn state_of(run: &Path) -> Result<PathBuf, CrawlError> {
     // Beside output files, an empty state is a damaged one.
     let is_there = is_run(run) || run.is_file() || check_unclaimed(run).is_err();
     if path.is_file() && is_there {
+        // Nothing is made beside a file of something else.
+        if run.is_file()
+            && let Err(error @ StateError::Foreign { .. }) = State::read(run)
+        {
+            return Err(error.into());
+        }
         return Ok(path);
     }
     Err(if is_there { CrawlError::NoState } else { CrawlError::NoRun }(run.to_owned()))
@@ -298,7 +304,7 @@ pub struct Repair {
 
 impl fmt::Display for Repair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.kept.is_empty() && self.left.is_empty() {
+        if self.cut.is_empty() && self.left.is_empty() {
             return writeln!(f, "nothing to repair");
         }
         self.cut.iter().try_for_each(|what| writeln!(f, "cut       {what}"))?;

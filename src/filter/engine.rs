@@ -226,10 +226,9 @@ impl<S: Store> Filter<S> {
         let signatures = latest.signature().zip(self.engine.thresholds.comparable(text));
         let apart =
             signatures.map(|(a, b)| (a.fingerprint().distance(b.fingerprint()), a.distance(&b)));
-        let (id, at, is_unchanged) =
-            same.map_or((latest.id, latest.at, false), |it| (it.id, it.at, true));
+        let (is_unchanged, of) = (same.is_some(), same.unwrap_or(latest));
         let distances = if is_unchanged { Some((0, 0)) } else { apart };
-        Ok(Some(Previous { id, at, is_unchanged, distances }))
+        Ok(Some(Previous { id: of.id, at: of.at, is_unchanged, distances }))
     }
 
     /// The documents that are known by a digest, oldest first. Some of them may have left the window.
@@ -301,21 +300,20 @@ impl<S: Store> Filter<S> {
         let rule = &self.engine.thresholds.rule;
         let (mut best, mut nearest) = (None::<Match>, None::<Nearest>);
         for other in self.engine.to_compare(document, candidates) {
-            let id = other.id;
             // Nothing later is better than equal content.
-            if best.is_some_and(|best| best.similarity >= 1.0 && best.of < id) {
+            if best.is_some_and(|best| best.similarity >= 1.0 && best.of < other.id) {
                 continue;
             }
             let found = self.compare(side, &other)?.filter(|it| it.shared >= rule.shared);
             let Some(found) = found else { continue };
             let signatures =
                 [other.signature().unwrap_or_default(), document.sketch.text.signature];
-            let near = Match::near(id, signatures, Some(&found));
+            let near = Match::near(other.id, signatures, Some(&found));
             let order = |it: &Match| (it.similarity, Reverse(it.of));
             if found.repeats(rule) {
                 best = best.filter(|best| order(best) >= order(&near)).or(Some(near));
             } else if nearest.is_none_or(|(_, most)| most < near.similarity) {
-                nearest = Some((id, near.similarity));
+                nearest = Some((other.id, near.similarity));
             }
         }
         Ok((best, nearest))
@@ -529,6 +527,8 @@ impl Engine {
     pub(crate) fn resume(&mut self, position: Position) {
         self.position = position;
         self.window.advance(position.clock);
+        // What was taken out before is not known any more.
+        self.window.taken = Some(position.oldest);
         let signed = self.window.iter().filter_map(|it| Some((it.id, it.signature()?)));
         let mut entering = signed.map(|(id, signature)| (id, signature.fingerprint())).peekable();
         while entering.peek().is_some() {
@@ -538,7 +538,7 @@ impl Engine {
 
     /// Where the engine stands.
     pub(crate) fn position(&self) -> Position {
-        let oldest = self.window.horizon(self.position.next);
+        let oldest = self.horizon().representative;
         Position { clock: self.window.clock, oldest, ..self.position }
     }
 }

@@ -43,11 +43,8 @@ impl WindowOptions {
 
 impl Default for WindowOptions {
     fn default() -> Self {
-        Self {
-            entries: NonZeroU64::new(5_000_000).expect("not zero"),
-            age: Some(Duration::from_hours(90 * 24)),
-            future: false,
-        }
+        let entries = NonZeroU64::new(5_000_000).expect("not zero");
+        Self::new(entries, Some(Duration::from_hours(90 * 24)))
     }
 }
 
@@ -98,13 +95,15 @@ pub(crate) struct Window {
     pub(crate) pages: usize,
     /// The representatives of each key, if that is asked for.
     by_key: Option<HashIndex>,
+    /// The oldest one that was taken out and has not left by age or number.
+    pub(super) taken: Option<DocId>,
     pub(super) clock: Timestamp,
 }
 
 impl Window {
     pub(super) fn new(options: WindowOptions) -> Self {
-        let clock = Timestamp(i64::MIN);
-        Self { options, queue: IncrementalQueue::default(), pages: 0, by_key: None, clock }
+        let (taken, clock) = (None, Timestamp(i64::MIN));
+        Self { options, queue: IncrementalQueue::default(), pages: 0, by_key: None, taken, clock }
     }
 
     /// Finds representatives by their keys from now on.
@@ -134,9 +133,10 @@ impl Window {
         }
     }
 
-    /// The number of the oldest representative that may still be matched, or `next` if there is none.
+    /// The number before which all documents have left, by age or number: that of the oldest representative, or `next` if there is none. What was
+    /// taken out has not left: its duplicates are still there.
     pub(super) fn horizon(&self, next: DocId) -> DocId {
-        self.queue.front().map_or(next, |front| front.id)
+        self.queue.front().map_or(next, |front| front.id).min(self.taken.unwrap_or(next))
     }
 
     /// Takes in a representative; if there are too many now, the oldest leaves.
@@ -157,6 +157,7 @@ impl Window {
     fn pop(&mut self) {
         if let Some(front) = self.queue.pop_if(|_| true) {
             self.pages -= usize::from(front.has_content);
+            self.taken = self.taken.filter(|&taken| taken > front.id);
         }
     }
 
@@ -164,6 +165,7 @@ impl Window {
     pub(super) fn take(&mut self, id: DocId) -> Option<Representative> {
         let taken = self.queue.take(&id, |it| it.id)?;
         self.pages -= usize::from(taken.has_content);
+        self.taken = Some(self.taken.map_or(id, |taken| taken.min(id)));
         Some(taken)
     }
 
@@ -528,6 +530,28 @@ mod tests {
         }
         assert_eq!(index.len(), 100_000);
         assert!(index.parts.iter().all(|part| part.len() < 250), "97 on average");
+    }
+
+    #[test]
+    fn what_is_taken_out_moves_no_horizon_and_what_leaves_does() {
+        let mut window = Window::new(WindowOptions::new(NonZeroU64::new(3).unwrap(), None));
+        let push = |window: &mut Window, id: u64| {
+            window.push(&Representative::new(DocId(id), Timestamp(0), Key(id), None));
+        };
+        for id in [2, 5, 7] {
+            push(&mut window, id);
+        }
+        let take = |window: &mut Window, id: u64| window.take(DocId(id)).map(|it| it.id);
+        assert_eq!(take(&mut window, 5), Some(DocId(5)));
+        assert_eq!(window.horizon(DocId(8)), DocId(2));
+        assert_eq!(take(&mut window, 2), Some(DocId(2)));
+        assert_eq!(window.horizon(DocId(8)), DocId(2), "duplicates of both are still there");
+        for id in [8, 9] {
+            push(&mut window, id);
+        }
+        assert_eq!(window.horizon(DocId(10)), DocId(2));
+        push(&mut window, 10);
+        assert_eq!(window.horizon(DocId(11)), DocId(8), "with 7, all before 8 have left");
     }
 
     #[test]

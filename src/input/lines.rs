@@ -20,6 +20,9 @@ pub(super) const BOM: &[u8] = b"\xEF\xBB\xBF";
 const NO_OBJECT: &str =
     r#"a document must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}"#;
 
+const IS_ARRAY: &str =
+    "an array is no document: write each on a line of its own, for example by `jq -c '.[]'`";
+
 const NO_UTF8: &str =
     "the line is not in UTF-8: convert the input, for example by `iconv -f ISO-8859-1 -t UTF-8`";
 
@@ -29,7 +32,7 @@ const STRANGERS: u32 = 10;
 /// Why an input is not read as lines, and what to do instead.
 const PLAIN: &str = "it has no JSON lines. For plain text, write `jq -Rsc '{id: \"a\", text: .}' FILE | pagesieve …`, or with a document per \
                      line `jq -Rc '{id: input_line_number, text: .}' FILE | pagesieve …`. CSV is read by the Python package";
-const BINARY: &str = "it is neither JSON lines nor HTML, and no text in UTF-8: convert it first, for example by pdftotext or iconv";
+const BINARY: &str = "it is neither JSON lines nor HTML, and no text in UTF-8: unpack or convert it first, for example by tar, pdftotext or iconv";
 const ARRAY: &str = "it is a JSON array, not JSON lines: write `jq -c '.[]' FILE | pagesieve …`";
 
 /// Why an input that begins so has no JSON lines; none if it has some, or if a single line does not show it.
@@ -42,7 +45,7 @@ pub(super) fn not_lines(start: &[u8]) -> Option<&'static str> {
         return Some(ARRAY);
     }
     let is_text = str::from_utf8(start).map_or_else(|error| error.error_len().is_none(), |_| true);
-    if !is_object(first) && !is_text {
+    if !is_object(first) && (!is_text || first.contains(&0)) {
         return Some(BINARY);
     }
     // The last one may be the beginning of a line.
@@ -107,6 +110,9 @@ impl Lines {
     }
 
     fn error(&self, source: LineError) -> InputError {
+        let goes_on = matches!(&source, LineError::Json(error) if error.is_eof());
+        let whole = || format!("{source}: each document is one line, as `jq -c .` writes it");
+        let source = if goes_on { LineError::Form(whole()) } else { source };
         InputError::Line { file: self.file.clone(), line: self.number, source }
     }
 }
@@ -193,8 +199,13 @@ impl Names {
 
     fn parse(&self, line: &[u8], times: Times) -> Result<Input, LineError> {
         // Serde would accept a list of the fields in order.
-        if !line.trim_ascii_start().starts_with(b"{") {
-            return Err(LineError::Form(NO_OBJECT.to_owned()));
+        let why = match line.trim_ascii_start().first() {
+            Some(b'{') => None,
+            Some(b'[') => Some(IS_ARRAY),
+            _ => Some(NO_OBJECT),
+        };
+        if let Some(why) = why {
+            return Err(LineError::Form(why.to_owned()));
         }
         let mut deserializer = serde_json::Deserializer::from_slice(line);
         let fields = deserializer.deserialize_map(Object { names: self, times });
@@ -310,8 +321,8 @@ mod tests {
         let bad = b"[1]\n{\n{\"text\":\"\"}\n{\"id\":\"a\"}\n{\"id\":\"a\",\"id\":\"b\",\"text\":\"\"}\n{\"id\":\"\xFF\",\"text\":\"\"}\n\0\n{\"id\":[1],\"text\":\"\"}\n{\"id\":\"#7\",\"text\":\"\"}";
         let errors: Vec<_> = read(bad, 999).into_iter().map(Result::unwrap_err).collect();
         insta::assert_snapshot!(errors.join("\n"), @r##"
-    in:1: a document must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}
-    in:2: column 1: EOF while parsing an object
+    in:1: an array is no document: write each on a line of its own, for example by `jq -c '.[]'`
+    in:2: column 1: EOF while parsing an object: each document is one line, as `jq -c .` writes it
     in:3: column 11: `id` and `url` are both missing: give one of them
     in:4: `text` and `html` are both missing: give one of them
     in:5: column 14: duplicate field `id`

@@ -301,14 +301,6 @@ impl Builder {
         let first = unreachable.into_iter().chain(unasked).chain(open).chain(nothing);
         let mut warnings: Vec<_> = first.chain(retry).chain(missed).collect();
         warnings.extend(run.warnings.iter().cloned());
-        let queued = Unfetched::of(&run.learnt.queued).filter(|_| run.end == End::Budget);
-        warnings.extend(queued.map(Warning::Queued));
-        warnings.extend(Unfetched::of(&run.learnt.deferred).map(Warning::Deferred));
-        warnings.extend(Warning::of_unstored(keeps, found.unstored));
-        let (pages, first) = found.needs_scripts;
-        if pages > 0 {
-            warnings.push(Warning::Scripts { pages, example: state.name_of(first)? });
-        }
         // The others are counted to the end.
         let dropped = self.noticed.values().filter(|it| matches!(it, Warning::Dropped { .. }));
         warnings.extend(dropped.cloned());
@@ -319,6 +311,15 @@ impl Builder {
         for Group { document, count, .. } in large.into_iter().take(WARNINGS) {
             let url = state.name_of(*document)?;
             warnings.push(Warning::ManyDuplicates { url, duplicates: *count });
+        }
+        // What is less urgent comes last.
+        let queued = Unfetched::of(&run.learnt.queued).filter(|_| run.end == End::Budget);
+        warnings.extend(queued.map(Warning::Queued));
+        warnings.extend(Unfetched::of(&run.learnt.deferred).map(Warning::Deferred));
+        warnings.extend(Warning::of_unstored(keeps, found.unstored));
+        let (pages, first) = found.needs_scripts;
+        if pages > 0 {
+            warnings.push(Warning::Scripts { pages, example: state.name_of(first)? });
         }
         Ok(warnings)
     }

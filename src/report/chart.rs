@@ -130,7 +130,7 @@ fn stacked(bars: Vec<(String, Tops)>) -> Vec<Bar> {
 pub(super) fn areas(points: &[Point]) -> Vec<(&'static str, String)> {
     let [.., last] = points else { return Vec::new() };
     let judged = |point: &Point| point.unique + point.exact + point.near;
-    if points.len() < 5 || judged(last) == 0 {
+    if points.len() < 3 || judged(last) == 0 {
         return Vec::new();
     }
     let place = |point: &Point, pages: u64| {

@@ -17,8 +17,8 @@ use crate::{
     index::{Audit, BlockIndex},
     page::{counted, thousands},
     report::{
-        BrokenLink, CLUSTERS, ChangedPage, Cluster, DeferredUrls, End, Example, Host, NearMiss,
-        Piece, Report, RuleReport, SuspendedHost, Warning,
+        BrokenLink, CLUSTERS, ChangedPage, Cluster, DIFFERENCES, DeferredUrls, End, Example, Host,
+        NearMiss, Piece, Report, RuleReport, SuspendedHost, Warning,
         chart::{BarChart, areas},
         fair,
         text::{duration, grouped, minute, percent, shown, size},
@@ -45,7 +45,7 @@ const TEXT: usize = 4_000;
 const THRESHOLDS: [f64; 6] = [0.5, 0.6, 0.7, 0.8, 0.9, 0.96];
 /// The script of the page. Only a script with this hash may run in it.
 const SCRIPT: &str = include_str!("report.js");
-const SCRIPT_HASH: &str = "sha256-GfoXt4ntJTQmpu26dgFJtNvpmO7bUr2lYPtzD4KdNoc=";
+const SCRIPT_HASH: &str = "sha256-5lA9o5g0tOjt53Uh1WoP7c3WckRL1u/m3rMkiUYdvAw=";
 
 #[derive(Template)]
 #[template(path = "report.html", config = "src/report/askama.toml")]

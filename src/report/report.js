@@ -92,7 +92,7 @@
   const search = () => {
     words = find("find").value.toLowerCase().split(/\s+/).filter(Boolean).map(normal);
     const isSearch = words.length > 0;
-    let hits = searchGroups();
+    let hits = searchGroups(), own = hits;
     if (list) find("duplicates").hidden = isSearch && !hits;
     for (const { part, groups, tables } of parts) {
       let count = 0;
@@ -101,6 +101,7 @@
         for (const entry of rows) {
           if (isSearch && !entry.text) entry.text = entry.row.textContent.toLowerCase();
           found += !(entry.row.hidden = isSearch && !isFound(entry.text));
+          own += isSearch && isFound(entry.row.cells[0].textContent.toLowerCase());
         }
         card.hidden = isSearch && !found;
         note.hidden = !isSearch || !found;
@@ -115,7 +116,8 @@
       hits += count;
     }
     document.body.classList.toggle("searching", isSearch);
-    find("nothing").hidden = hits > 0 || !isSearch;
+    // What links to a URL says nothing of what became of it.
+    find("nothing").hidden = !isSearch || (words.some(word => /^https?:/.test(word)) ? own : hits) > 0;
   };
   addEventListener("beforeprint", () => [...document.querySelectorAll("details")].slice(0, 1000).forEach(it => it.open = true));
   find("find").parentElement.hidden = false;

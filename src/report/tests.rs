@@ -332,7 +332,7 @@ fn the_summary_fits_a_terminal() {
       near duplicates          6     0.5 %
       stored                  41
       skipped                 15             not fetched, or no pages:
-        scope                  1  It lies outside the scope of every seed.
+        scope                  1  No seed admits it, by scope, include and exclude.
         status                12  The server answered with another status than 2xx.
         noindex                1  The page asks not to be indexed.
         duplicate_links        1  Only links of duplicates lead to it: not followed.

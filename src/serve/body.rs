@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::{
     Json,
     body::{Body, BodyDataStream},
-    extract::rejection::QueryRejection,
+    extract::rejection::{PathRejection, QueryRejection},
     http::{
         HeaderValue, StatusCode,
         header::{RETRY_AFTER, WWW_AUTHENTICATE},
@@ -72,7 +72,15 @@ impl Documents {
     /// One document, or an array of at most this many.
     pub(super) fn parse(body: &[u8], most: usize, times: Times) -> Result<Self, Problem> {
         if !body.trim_ascii_start().starts_with(b"[") {
-            let input = document(body, times).map_err(|error| wrong(&error, None))?;
+            let mut lines = body.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+            let input = document(body, times).map_err(|error| {
+                // The first line is a document, and there are more.
+                let is_one = lines.next().is_some_and(|line| document(line, times).is_ok());
+                if is_one && lines.next().is_some() {
+                    return Problem::document("documents on lines go to /v1/judge.ndjson", None);
+                }
+                wrong(&error, None)
+            })?;
             return Ok(Self { inputs: vec![input], is_array: false });
         }
         let items: Vec<&RawValue> = serde_json::from_slice(body)
@@ -147,6 +155,13 @@ impl From<QueryRejection> for Problem {
         let said = rejected.body_text();
         let why = said.strip_prefix("Failed to deserialize query string: ").unwrap_or(&said);
         Self::new(StatusCode::BAD_REQUEST, format!("the query cannot be read: {why}"))
+    }
+}
+
+impl From<PathRejection> for Problem {
+    fn from(rejected: PathRejection) -> Self {
+        let why = rejected.body_text();
+        Self::new(StatusCode::BAD_REQUEST, format!("the id in the URL cannot be read: {why}"))
     }
 }
 

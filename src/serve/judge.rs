@@ -162,7 +162,6 @@ pub(super) struct Explanation {
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) number: DocId,
-    pub(super) is_unique: bool,
     /// Its decision, as JSON.
     pub(super) decision: String,
 }
@@ -265,7 +264,7 @@ pub(super) async fn named(
             let of = of.map(|of| of.name);
             let decision = Decision::new(&document.name, None, &document.judgement, of.as_deref());
             let decision = serde_json::to_string(&decision).expect("a decision is JSON");
-            Ok(Held { number, is_unique: matched.is_none(), decision })
+            Ok(Held { number, decision })
         };
         for identity in identities {
             let found = state.documents_of(&identity)?;

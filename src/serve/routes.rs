@@ -9,7 +9,10 @@ use async_compression::{
 use axum::{
     Json, Router,
     body::Body,
-    extract::{MatchedPath, Path, Query, Request, State, rejection::QueryRejection},
+    extract::{
+        MatchedPath, Path, Query, Request, State,
+        rejection::{PathRejection, QueryRejection},
+    },
     http::{HeaderMap, StatusCode, header},
     middleware::{self, Next},
     response::{IntoResponse, Response},
@@ -284,7 +287,7 @@ struct Pair<'a> {
 
 /// Compare two documents
 ///
-/// Says how the second would be judged after the first, by the service's options, and in how much the two differ. Nothing is remembered.
+/// Says how the second would be judged after the first, whatever their ids, by the service's options, and in how much the two differ. Nothing is remembered.
 #[utoipa::path(post, path = "/v1/explain", request_body = schema::Pair, responses(
     (status = 200, description = "How they compare", body = Explanation),
     (status = 400, description = "It takes no query", body = Said),
@@ -373,9 +376,10 @@ pub(super) async fn lookup(
     ))]
 pub(super) async fn document(
     State(service): Shared,
-    Path(id): Path<String>,
+    id: Result<Path<String>, PathRejection>,
     query: Asked<NoQuery>,
 ) -> Result<Response, Problem> {
+    let Path(id) = id?;
     query?;
     let latest = held(&service, &id).await?.pop();
     latest.map(|latest| json(latest.decision)).ok_or_else(|| unknown(&id))
@@ -393,20 +397,17 @@ pub(super) async fn document(
     ))]
 pub(super) async fn remove(
     State(service): Shared,
-    Path(id): Path<String>,
+    id: Result<Path<String>, PathRejection>,
     query: Asked<NoQuery>,
 ) -> Result<StatusCode, Problem> {
+    let Path(id) = id?;
     query?;
     let all = held(&service, &id).await?;
     if all.is_empty() {
         return Err(unknown(&id));
     }
-    let unique: Vec<_> = all.iter().filter(|it| it.is_unique).map(|it| it.number).collect();
-    let removed = service.judge.ask(move |filter| {
-        let removed = unique.iter().map(|&number| filter.remove(number));
-        Ok(removed.collect::<Result<Vec<_>, _>>()?.contains(&true))
-    });
-    if removed.await? {
+    let versions: Vec<_> = all.iter().map(|it| it.number).collect();
+    if service.judge.ask(move |filter| filter.remove_versions(&versions)).await? {
         return Ok(StatusCode::NO_CONTENT);
     }
     let error = format!(

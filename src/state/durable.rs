@@ -178,6 +178,29 @@ impl Filter<Durable> {
         Ok(Self { engine, store: Durable::new(state, kept, Transaction::Open) })
     }
 
+    /// Removes a document, of which these are all versions. Returns whether one of them was in the window; otherwise nothing is removed.
+    ///
+    /// # Errors
+    /// As [`judge`](Self::judge).
+    #[cfg(feature = "serve")]
+    pub(crate) fn remove_versions(&mut self, ids: &[DocId]) -> Result<bool, StateError> {
+        let mut others = Vec::new();
+        for &id in ids {
+            if !self.remove(id)? {
+                others.push(id);
+            }
+        }
+        if others.len() == ids.len() {
+            return Ok(false);
+        }
+        self.store.begin()?;
+        for id in others {
+            self.store.state.drop_document(id)?;
+        }
+        self.store.end();
+        Ok(true)
+    }
+
     /// Takes a unique document out of the window, as part of the open transaction: from now on nothing repeats it, and its row stays.
     ///
     /// # Errors

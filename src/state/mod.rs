@@ -195,7 +195,7 @@ pub enum StateError {
 
 /// What the database in the file reports.
 #[derive(Debug, thiserror::Error)]
-#[error(transparent)]
+#[error("{0}")]
 #[non_exhaustive]
 pub struct DatabaseError(rusqlite::Error);
 

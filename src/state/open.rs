@@ -38,6 +38,8 @@ impl State {
             let created = private().create(true).truncate(false).open(path);
             created.map_err(|source| StateError::File { path: path.to_owned(), source })?;
         }
+        // Even to read it under another name makes a log beside it.
+        check_names(path)?;
         let db = connect(path)?;
         if db.is_readonly("main").unwrap_or(false) {
             let source = OpenOptions::new().append(true).open(path).err();
@@ -83,7 +85,7 @@ impl State {
         let failed = |source| StateError::File { path: copy.to_owned(), source };
         private().create_new(true).open(copy).map_err(failed)?;
         let (db, _) = open_to_read(path)?;
-        let copied = db.execute("VACUUM INTO ?", [copy.to_string_lossy()]);
+        let copied = db.execute("VACUUM INTO ?", [whole(copy).to_string_lossy()]);
         copied.map(|_| ()).map_err(StateError::of_sqlite)
     }
 
@@ -157,9 +159,7 @@ impl WriteLock {
     /// [`StateError::Busy`] at once if another process holds it, [`StateError::Linked`] if the file has several names, and [`StateError::Lock`]
     /// if there can be no lock.
     pub(crate) fn take(path: &Path) -> Result<Self, StateError> {
-        if has_several_names(path) {
-            return Err(StateError::Linked { path: path.to_owned() });
-        }
+        check_names(path)?;
         // One that is not there has no other name.
         let real = canonicalize(path);
         let lock = beside(real.as_deref().unwrap_or(path), "-lock");
@@ -188,16 +188,17 @@ impl WriteLock {
     }
 }
 
-/// Whether hard links lead to a file.
+/// Refuses a file to which several hard links lead.
 #[cfg(unix)]
-fn has_several_names(path: &Path) -> bool {
-    let links = path.metadata().map(|file| std::os::unix::fs::MetadataExt::nlink(&file));
-    links.is_ok_and(|links| links > 1)
+fn check_names(path: &Path) -> Result<(), StateError> {
+    let links = |file: std::fs::Metadata| std::os::unix::fs::MetadataExt::nlink(&file);
+    let is_linked = path.metadata().is_ok_and(|file| file.is_file() && links(file) > 1);
+    if is_linked { Err(StateError::Linked { path: path.to_owned() }) } else { Ok(()) }
 }
 
 #[cfg(not(unix))]
-fn has_several_names(_: &Path) -> bool {
-    false
+fn check_names(_: &Path) -> Result<(), StateError> {
+    Ok(())
 }
 
 /// The file of SQLite's log.
@@ -221,6 +222,11 @@ fn private() -> OpenOptions {
     options
 }
 
+/// A path that SQLite takes for nothing but a path: a relative one may begin with `file:`.
+fn whole(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
 /// Connects to a file that is there.
 fn connect(path: &Path) -> Result<Connection, StateError> {
     let open = |error| StateError::Open { path: path.to_owned(), source: DatabaseError(error) };
@@ -233,7 +239,7 @@ fn connect(path: &Path) -> Result<Connection, StateError> {
     };
     // No mutex: a `Connection` is never used by two threads at once.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let opened = Connection::open_with_flags(path, flags);
+    let opened = Connection::open_with_flags(whole(path), flags);
     // SQLite does not say why.
     let db = opened.map_err(|error| match File::open(path) {
         Ok(_) => open(error),
@@ -264,7 +270,8 @@ pub(super) fn open_to_read(path: &Path) -> Result<(Connection, Option<i64>), Sta
         let why = format!("{wal} has its last commits, and {index} is missing or cannot be used");
         return Err(StateError::ReadOnly { path: path.to_owned(), why });
     }
-    let name = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let name =
+        whole(path).to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
     let uri = format!("file:{name}?mode=ro&immutable=1");
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
     let open = |error| StateError::Open { path: path.to_owned(), source: DatabaseError(error) };

@@ -163,7 +163,7 @@ impl Reason {
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Robots => "robots.txt forbids it, or could not be read.",
-            Self::Scope => "It lies outside the scope of every seed.",
+            Self::Scope => "No seed admits it, by scope, include and exclude.",
             Self::Depth => "It lies deeper than max_depth allows.",
             Self::Budget => "The budget of pages (max_pages) was spent.",
             Self::Redirect => "It leads to another URL, which has its own line.",

@@ -156,13 +156,15 @@ fn lines_that_cannot_be_read_are_reported_in_their_place() {
         answers.join(" "),
         "a bad.jsonl:2 bad.jsonl:3 bad.jsonl:5 bad.jsonl:6 bad.jsonl:7 bad.jsonl:8 bad.jsonl:9 g absent.jsonl:null a.warc.gz:null"
     );
-    assert_eq!(lines[1]["error"], "column 9: EOF while parsing an object");
+    let cut_off =
+        "column 9: EOF while parsing an object: each document is one line, as `jq -c .` writes it";
+    assert_eq!(lines[1]["error"], cut_off);
     insta::assert_snapshot!(stderr(&assert), @r#"
-    bad.jsonl:2: column 9: EOF while parsing an object
+    bad.jsonl:2: column 9: EOF while parsing an object: each document is one line, as `jq -c .` writes it
     bad.jsonl:3: a document must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}
     bad.jsonl:5: column 35: `time`: noon is no time; expected RFC 3339 with a time zone, or seconds or milliseconds since 1970
     bad.jsonl:6: column 12: `id` and `url` are both missing: give one of them
-    bad.jsonl:7: a document must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}
+    bad.jsonl:7: an array is no document: write each on a line of its own, for example by `jq -c '.[]'`
     bad.jsonl:8: there must be either `text` or `html`, not both
     bad.jsonl:9: column 31: `url`: "/x" is not an absolute URL: relative URL without a base
     cannot read absent.jsonl: No such file or directory (os error 2)
@@ -463,7 +465,7 @@ fn decisions_before_a_full_disk_are_kept_and_the_next_line_is_named() {
         failures += 1;
         let told = String::from_utf8(ended.stderr).unwrap();
         let expected = match printed.lines().count() {
-            0 => "no decision was printed: start again with the same input".to_owned(),
+            0 => "no decision was printed: mend what the error says, and start again with the same input".to_owned(),
             count => format!("the last decision printed is that of rest.jsonl:{count}, and all"),
         };
         assert!(told.contains(&expected), "{told}");

@@ -263,8 +263,30 @@ fn documents_are_compared_found_and_removed() {
     assert_eq!(service.send("DELETE /v1/documents/c", b"").status, 409);
     assert_eq!(service.send(&format!("DELETE {path}"), b"").status, 204);
     assert_eq!(service.send("DELETE /v1/documents/none", b"").status, 404);
+    assert!(service.send("DELETE /v1/documents/%ff", b"").error().contains("the id in the URL"));
     assert_eq!(service.get("/v1/documents/c").json()["match"]["id"], json!(null));
     assert_eq!(service.judge(&of("e", 1))["verdict"], "unique", "nothing repeats what was removed");
+}
+
+#[test]
+fn a_removed_document_leaves_its_duplicates_and_takes_its_versions_along() {
+    let directory = tempfile::tempdir().unwrap();
+    let service = Service::start(&directory.path().join("state.sqlite"), &[]);
+    let judge = |id: &str| {
+        let judged = service.judge(&json!({ "id": id, "text": "The tide is high." }));
+        judged["verdict"].as_str().unwrap().to_owned()
+    };
+    let remove = |id: &str| service.send(&format!("DELETE /v1/documents/{id}"), b"").status;
+    // The oldest document of the window: what repeated it is still known.
+    assert_eq!([judge("a"), judge("b"), judge("c")], ["unique", "exact", "exact"]);
+    assert_eq!(remove("a"), 204);
+    let held = service.get("/v1/documents/c").json();
+    assert_eq!((&held["verdict"], &held["match"]["id"]), (&json!("exact"), &Value::Null));
+    // A document that was a duplicate before.
+    assert_eq!([judge("b"), judge("c")], ["unique", "exact"]);
+    assert_eq!((remove("c"), remove("b")), (409, 204));
+    assert_eq!(service.get("/v1/documents/b").status, 404);
+    assert_eq!(service.get("/v1/documents/c").status, 200);
 }
 
 #[test]
@@ -284,6 +306,7 @@ fn a_wrong_request_is_told_what_is_wrong() {
     insta::assert_snapshot!(
         [
             said("/v1/judge", "{"),
+            said("/v1/judge", "{\"id\": 1, \"text\": \"\"}\n{\"id\": 2, \"text\": \"\"}\n"),
             said("/v1/judge", "[{]"),
             said("/v1/judge", r#"{"id": 1.5, "text": ""}"#),
             said("/v1/judge", &second.to_string()),
@@ -295,6 +318,7 @@ fn a_wrong_request_is_told_what_is_wrong() {
             said("/v1/stats", ""),
     ].join("\n"), @r#"
     422 column 1: EOF while parsing an object
+    422 documents on lines go to /v1/judge.ndjson
     422 the body is not JSON: key must be a string at line 1 column 3
     422 column 10: `id` must be a string or an integer of 64 bits, not 1.5
     422 `text` and `html` are both missing: give one of them

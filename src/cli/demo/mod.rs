@@ -102,7 +102,7 @@ fn print_result(mut report: Report, directory: &Path, out: &mut Out) -> Result<(
     for warning in repeated {
         if let Warning::Mirror { host, pages, duplicates, .. } = warning {
             let line =
-                format!("  {host:<24} {duplicates:>3} of {pages:>3} pages repeat other hosts");
+                format!("  {host:<24} {duplicates:>3} of {pages:>3} pages are on other hosts too");
             writeln!(out, "{line}").map_err(Failure::Output)?;
         }
     }

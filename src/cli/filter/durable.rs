@@ -206,7 +206,9 @@ impl Batch {
             (_, Some(place)) => notify(format_args!(
                 "the last decision printed is that of {place}, and all up to it are kept: continue with the input after it"
             )),
-            (_, None) => notify("no decision was printed: start again with the same input"),
+            (_, None) => notify(
+                "no decision was printed: mend what the error says, and start again with the same input",
+            ),
         }
     }
 }

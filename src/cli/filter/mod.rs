@@ -59,7 +59,7 @@ pub(super) struct Args {
     /// and `dedup.fold_chinese`.
     #[arg(long, value_name = "FILE", value_parser = window)]
     state: Option<Window>,
-    /// Write the lines and records of unique documents to this file, as they are in the input
+    /// Write the lines and records of unique and changed documents to this file, as they are in the input
     ///
     /// Lines of JSON have all their fields. Records of WARC files stay as they are, also compressed. All input must be of one kind, and
     /// HTML files are not written. The file must be new or empty. With --state it may also be the one of the last run: it is durable with

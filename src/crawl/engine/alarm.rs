@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use lru::LruCache;
 
 use crate::{
-    filter::{Kind, Match},
+    filter::Match,
     page::DocId,
     report::{MANY_DUPLICATES, mirrored},
 };
@@ -22,10 +22,10 @@ const DROPPED: u64 = 48;
 pub(super) enum Alarm {
     /// This many of the host's last pages repeat others of it, and fewer than half of those before did.
     Dropped(u64),
-    /// This many of its pages are near duplicates of one.
+    /// This many of its pages repeat one.
     Absorbed(DocId, u64),
     /// This host has the pages of another one.
-    Mirror { host: String, pages: u64, common: u64, of: String },
+    Mirror { host: String, pages: u64, common: u64, of: String, again: bool },
     /// This one does not any more.
     NoMirror(String),
     /// So many sites have no page of their own, and no URL is left; such as this one, and its pages.
@@ -56,13 +56,14 @@ struct Host {
     of_other_hosts: u64,
     /// For each of the last pages a bit: whether it repeats one of the same host.
     last: u64,
-    /// The page that most of its near duplicates repeat.
+    /// The page that most of its duplicates repeat.
     page: Majority<DocId>,
     /// The host whose pages it repeats most.
     other: Majority<String>,
     /// What was said already.
     has_dropped: bool,
     is_mirror: bool,
+    was_mirror: bool,
     absorbed_by: Option<DocId>,
 }
 
@@ -131,7 +132,10 @@ impl Alarms {
         let common = mirrored(pages, host.of_other_hosts, sides);
         let host = self.hosts.peek_mut(name)?;
         match (std::mem::replace(&mut host.is_mirror, common.is_some()), common) {
-            (false, Some(common)) => Some(Alarm::Mirror { host: name.into(), pages, common, of }),
+            (false, Some(common)) => {
+                let again = std::mem::replace(&mut host.was_mirror, true);
+                Some(Alarm::Mirror { host: name.into(), pages, common, of, again })
+            }
             (true, None) => Some(Alarm::NoMirror(name.into())),
             _ => None,
         }
@@ -169,9 +173,7 @@ impl Host {
             self.of_other_hosts += 1;
             self.other.add(other.host.to_owned());
         }
-        if found.kind == Kind::Near {
-            self.page.add(found.of);
-        }
+        self.page.add(found.of);
     }
 
     fn dropped(&mut self) -> Option<Alarm> {
@@ -191,7 +193,7 @@ impl Host {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::filter::Step;
+    use crate::filter::{Kind, Step};
 
     fn near(of: u64) -> Match {
         Match {
@@ -244,7 +246,7 @@ mod tests {
     }
 
     fn mirror(pages: u64, common: u64) -> Alarm {
-        Alarm::Mirror { host: "a.test".into(), pages, common, of: "b.test".into() }
+        Alarm::Mirror { host: "a.test".into(), pages, common, of: "b.test".into(), again: false }
     }
 
     #[test]

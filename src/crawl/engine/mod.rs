@@ -88,7 +88,7 @@ const REST: Duration = Duration::from_millis(200);
 const PUBLISH_EVERY: Duration = Duration::from_millis(100);
 const PUBLISH_WAIT: Duration = Duration::from_secs(1);
 /// The shortest pause of hosts that the progress names.
-const LONG_PAUSE: Duration = Duration::from_secs(10);
+const LONG_PAUSE: Duration = Duration::from_secs(3);
 
 /// The engine; see the [module](self).
 pub(super) struct Engine {
@@ -681,7 +681,9 @@ impl Engine {
 
     /// Whether URLs wait at hosts that had answered and do not any more.
     fn has_work_at_stopped_hosts(&self) -> Result<bool, CrawlError> {
-        let stopped = |host: &SuspendedRow| matches!(host.cause, SuspendCause::Stopped(_));
+        let stopped = |host: &SuspendedRow| {
+            matches!(host.cause, SuspendCause::Stopped(_) | SuspendCause::Alarm)
+        };
         let hosts = self.state().suspended_hosts()?;
         let stopped: Vec<_> = hosts.into_iter().filter(stopped).map(|host| host.host).collect();
         let mut suspended = self.urls.queue.suspended();

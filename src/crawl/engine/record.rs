@@ -365,8 +365,13 @@ impl Engine {
                 Alarm::Absorbed(of, duplicates) => {
                     Warning::ManyDuplicates { url: self.filter.id_of(of)?, duplicates }
                 }
-                Alarm::Mirror { host, pages, common, of } => {
-                    Warning::Mirror { host, pages, duplicates: common, of }
+                Alarm::Mirror { host, pages, common, of, again } => {
+                    let warning = Warning::Mirror { host, pages, duplicates: common, of };
+                    if again {
+                        self.builder.note_alarm(warning);
+                        continue;
+                    }
+                    warning
                 }
                 Alarm::Unrepresented { sites, site, pages } => {
                     Warning::Unrepresented { sites, site, pages }

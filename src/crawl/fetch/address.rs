@@ -71,7 +71,7 @@ const fn v6(a: u16, b: u16, c: u16, bits: u8) -> Ipv6Net {
 /// Why a URL or a connection is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Refusal {
-    #[error("{0} is not globally routable and `fetch.allow_private` does not permit it")]
+    #[error("{0} is not globally routable: to permit it, set fetch.allow_private=[\"{net}\"]", net = IpNet::from(*.0))]
     Private(IpAddr),
     #[error("`fetch.resolve` permits {name} only at {mapped}, not at port {port}")]
     Port { name: String, mapped: SocketAddr, port: u16 },

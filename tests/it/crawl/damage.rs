@@ -191,6 +191,9 @@ fn files_that_are_missing_are_damage_unless_they_are_full() {
         fs::rename(aside, path).unwrap();
         assert_sound(site.path());
     }
+    fs::remove_file(one.path().join("pages.jsonl")).unwrap();
+    let said = repair(one.path()).unwrap().to_string();
+    assert!(said.contains("cut       pages.jsonl: ") && said.contains("queued "), "{said}");
 }
 
 #[test]

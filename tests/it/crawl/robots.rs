@@ -170,7 +170,7 @@ fn a_robots_txt_at_a_private_address_is_refused_in_one_plain_line() {
     site.run();
     assert_eq!(
         site.line("10.1.2.3/")["detail"],
-        "address: 10.1.2.3 is not globally routable and `fetch.allow_private` does not permit it"
+        "address: 10.1.2.3 is not globally routable: to permit it, set fetch.allow_private=[\"10.1.2.3/32\"]"
     );
 }
 
