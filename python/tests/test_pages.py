@@ -230,6 +230,9 @@ def test_what_became_of_a_url_is_found(chromium, reports):
         reasons = page.locator("#skipped details")
         found = page.locator("#skipped details:has(tbody tr:not([hidden]))").count()
         assert reasons.count() > page.locator("#skipped details:visible").count() == found
+        # What is found with it is about others.
+        page.fill("#find", url[:-1])
+        assert page.locator("#nothing").is_visible() and page.locator("#clusters li.found").first.is_visible()
         page.fill("#find", "http://nowhere.test/")
         assert page.locator("#nothing").is_visible() and page.locator("section:visible").count() == 0
         assert "explain URL --run RUN" in page.locator("#nothing").text_content()

@@ -45,7 +45,7 @@ const TEXT: usize = 4_000;
 const THRESHOLDS: [f64; 6] = [0.5, 0.6, 0.7, 0.8, 0.9, 0.96];
 /// The script of the page. Only a script with this hash may run in it.
 const SCRIPT: &str = include_str!("report.js");
-const SCRIPT_HASH: &str = "sha256-5lA9o5g0tOjt53Uh1WoP7c3WckRL1u/m3rMkiUYdvAw=";
+const SCRIPT_HASH: &str = "sha256-g7YEPygMhGE6+TCfHAYjpCdCz2nJyabEpCg4tEdB59U=";
 
 #[derive(Template)]
 #[template(path = "report.html", config = "src/report/askama.toml")]

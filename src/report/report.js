@@ -3,7 +3,7 @@
 {
   const find = id => document.getElementById(id);
   const list = find("clusters"), controls = document.querySelector(".controls");
-  let words = [], searchGroups = () => 0;
+  let words = [], searchGroups = () => [];
   const isFound = text => words.every(word => text.includes(word));
   // A URL as the crawl knows it: without its fragment and the parameters that the crawl removes. `*` stands for any ending.
   const tracking = find("find").dataset.tracking.toLowerCase().split(" ").filter(Boolean);
@@ -66,7 +66,7 @@
       limit = page;
       list.scrollTop = 0;
       draw();
-      return found.length;
+      return found;
     };
     searchGroups = show;
     const more = to => {
@@ -92,7 +92,11 @@
   const search = () => {
     words = find("find").value.toLowerCase().split(/\s+/).filter(Boolean).map(normal);
     const isSearch = words.length > 0;
-    let hits = searchGroups(), own = hits;
+    // What links to a URL says nothing of what became of it.
+    const url = isSearch && words.length === 1 && /^https?:/.test(words[0]) ? ">" + words[0].replaceAll("&", "&amp;") + "</" : "";
+    const isOwn = html => html.toLowerCase().includes(url);
+    const inGroups = searchGroups();
+    let hits = inGroups.length, own = url ? inGroups.some(it => isOwn(it.element ? it.element.innerHTML : it.html)) : hits > 0;
     if (list) find("duplicates").hidden = isSearch && !hits;
     for (const { part, groups, tables } of parts) {
       let count = 0;
@@ -101,7 +105,7 @@
         for (const entry of rows) {
           if (isSearch && !entry.text) entry.text = entry.row.textContent.toLowerCase();
           found += !(entry.row.hidden = isSearch && !isFound(entry.text));
-          own += isSearch && isFound(entry.row.cells[0].textContent.toLowerCase());
+          own ||= isSearch && !entry.row.hidden && isOwn(entry.row.cells[0].innerHTML);
         }
         card.hidden = isSearch && !found;
         note.hidden = !isSearch || !found;
@@ -116,8 +120,7 @@
       hits += count;
     }
     document.body.classList.toggle("searching", isSearch);
-    // What links to a URL says nothing of what became of it.
-    find("nothing").hidden = !isSearch || (words.some(word => /^https?:/.test(word)) ? own : hits) > 0;
+    find("nothing").hidden = !isSearch || own;
   };
   addEventListener("beforeprint", () => [...document.querySelectorAll("details")].slice(0, 1000).forEach(it => it.open = true));
   find("find").parentElement.hidden = false;
