@@ -306,9 +306,8 @@ impl<S: Store> Filter<S> {
             }
             let found = self.compare(side, &other)?.filter(|it| it.shared >= rule.shared);
             let Some(found) = found else { continue };
-            let signatures =
-                [other.signature().unwrap_or_default(), document.sketch.text.signature];
-            let near = Match::near(other.id, signatures, Some(&found));
+            let pair = [other.signature().unwrap_or_default(), document.sketch.text.signature];
+            let near = Match::near(other.id, pair, Some(&found));
             let order = |it: &Match| (it.similarity, Reverse(it.of));
             if found.repeats(rule) {
                 best = best.filter(|best| order(best) >= order(&near)).or(Some(near));
@@ -528,7 +527,8 @@ impl Engine {
         self.position = position;
         self.window.advance(position.clock);
         // What was taken out before is not known any more.
-        self.window.taken = Some(position.oldest);
+        let Position { oldest, next, .. } = position;
+        self.window.taken = Some(oldest).filter(|&oldest| oldest < self.window.horizon(next));
         let signed = self.window.iter().filter_map(|it| Some((it.id, it.signature()?)));
         let mut entering = signed.map(|(id, signature)| (id, signature.fingerprint())).peekable();
         while entering.peek().is_some() {

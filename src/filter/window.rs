@@ -169,9 +169,10 @@ impl Window {
         Some(taken)
     }
 
-    /// Whether a representative is still in the window.
+    /// Whether a representative is still in the window. Before the first one that was taken out all are that have not left.
     pub(super) fn still_has(&self, id: DocId) -> bool {
-        self.queue.front().is_some_and(|oldest| oldest.id <= id) && self.get(id).is_some()
+        let has_left = self.queue.front().is_none_or(|oldest| id < oldest.id);
+        !has_left && (self.taken.is_none_or(|taken| id < taken) || self.get(id).is_some())
     }
 
     /// The representative of this number, if it is in the window.
@@ -543,6 +544,7 @@ mod tests {
         }
         let take = |window: &mut Window, id: u64| window.take(DocId(id)).map(|it| it.id);
         assert_eq!(take(&mut window, 5), Some(DocId(5)));
+        assert_eq!([2, 5, 7].map(|id| window.still_has(DocId(id))), [true, false, true]);
         assert_eq!(window.horizon(DocId(8)), DocId(2));
         assert_eq!(take(&mut window, 2), Some(DocId(2)));
         assert_eq!(window.horizon(DocId(8)), DocId(2), "duplicates of both are still there");
@@ -552,6 +554,7 @@ mod tests {
         assert_eq!(window.horizon(DocId(10)), DocId(2));
         push(&mut window, 10);
         assert_eq!(window.horizon(DocId(11)), DocId(8), "with 7, all before 8 have left");
+        assert_eq!([7, 8, 10].map(|id| window.still_has(DocId(id))), [false, true, true]);
     }
 
     #[test]

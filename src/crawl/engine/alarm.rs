@@ -262,6 +262,17 @@ mod tests {
     }
 
     #[test]
+    fn equal_pages_are_absorbed_too() {
+        let mut alarms = Alarms::default();
+        let found = Match { kind: Kind::Exact, step: Step::Text, ..near(7) };
+        let here = place("a.test");
+        let mut judge = |_| alarms.judged(here, Some((&found, here)), false);
+        let said: Vec<_> = (0..150).flat_map(&mut judge).collect();
+        let absorbed = Alarm::Absorbed(DocId(7), MANY_DUPLICATES + 1);
+        assert_eq!(said.iter().filter(|it| **it == absorbed).count(), 1, "{said:?}");
+    }
+
+    #[test]
     fn of_two_hosts_with_the_same_pages_one_is_the_mirror() {
         let mut alarms = Alarms::default();
         let mut holding = Vec::new();

@@ -10,7 +10,7 @@ use std::{
 use pagesieve::{
     crawl::{self, PastRun, verify},
     filter::Mode,
-    report::{Piece, Warning},
+    report::{End, Piece, Warning},
 };
 
 use super::site::{Site, exported, page, text};
@@ -76,6 +76,7 @@ fn a_host_that_turns_into_duplicates_gets_no_more_requests_if_that_is_asked_for(
     let report = site.run();
     assert_eq!((report.counts.unique, report.counts.duplicates()), (101, 48));
     assert!(report.suspended[0].why.contains("pause_on_alarm"), "{:?}", report.suspended);
+    assert_eq!(report.end, End::Open, "it is not done");
     assert_eq!(report.suspended[0].urls, 52);
     let site = site.planned(|plan| plan.politeness.pause_on_alarm = false);
     assert_eq!(site.run().counts.fetched, 201, "the next start goes on");
