@@ -78,7 +78,6 @@ impl Source for Shown {
         slow.extend(recent.suspended.into_iter().take(SUSPENDED));
         slow.extend((more > 0).then(|| format!("and {}", counted(more, "more suspended host"))));
         let (paused, active_hosts) = (*self.pause.borrow(), thousands(active_hosts as u64));
-        let waits = waits.map(|waits| waits.to_string());
         let end = self.end.get().map(|end| match end {
             Some(end) => {
                 let report = self.directory.join(HTML);
@@ -87,7 +86,7 @@ impl Source for Shown {
             None => ("failed".to_owned(), "it has ended with an error".to_owned()),
         });
         let (ended, end) = end.unzip();
-        let phase = ended.or(waits.filter(|_| !paused));
+        let phase = ended.or(waits.filter(|_| !paused).map(|waits| waits.to_string()));
         let phase = phase.unwrap_or(if paused { "paused" } else { "running" }.to_owned());
         json!({
             "name": self.name,
@@ -116,7 +115,9 @@ impl Source for Shown {
 
 async fn metrics(State(shown): State<Arc<Shown>>) -> impl IntoResponse {
     let kind = "text/plain; version=0.0.4; charset=utf-8";
-    ([(header::CONTENT_TYPE, kind)], metrics::text(*shown.progress.borrow()))
+    let run = PastRun::open(&shown.directory).ok();
+    let last = run.and_then(|run| run.series(1).ok()?.pop()).unwrap_or_default();
+    ([(header::CONTENT_TYPE, kind)], metrics::text(*shown.progress.borrow(), &last))
 }
 
 async fn command(State(shown): State<Arc<Shown>>, InPath(command): InPath<String>) -> Response {

@@ -28,8 +28,7 @@ pub(super) fn shown(text: &str, limit: usize) -> String {
             _ if c.is_whitespace() => shown.push(' '),
             '\u{61c}'
             | '\u{200b}'
-            | '\u{200e}'
-            | '\u{200f}'
+            | '\u{200e}'..='\u{200f}'
             | '\u{202a}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}'
             | '\u{feff}'

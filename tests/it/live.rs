@@ -224,6 +224,10 @@ fn the_page_shows_the_crawl_and_nobody_without_a_token_stops_it() {
         "pagesieve_crawl_urls_queued ",
         "pagesieve_crawl_urls_suspended 0",
         "pagesieve_crawl_pages_bytes_total ",
+        "pagesieve_crawl_urls_deferred 0",
+        "pagesieve_crawl_window_documents ",
+        "pagesieve_crawl_memory_bytes ",
+        "pagesieve_crawl_cpu_seconds_total ",
         "pagesieve_crawl_alarms_total{kind=\"mirror\"} 0",
         "pagesieve_crawl_alarms_total{kind=\"unrepresented\"} 0",
     ] {
