@@ -22,6 +22,7 @@ use std::{
 use flate2::{Compression, GzBuilder};
 
 use super::{
+    control::Tally,
     directory::{DERIVED, check_unclaimed, is_run},
     plan::{CrawlError, STATE},
 };
@@ -414,6 +415,7 @@ fn queue_again(
     done: &mut Repair,
 ) -> Result<(), CrawlError> {
     let mut urls = UrlIndex::load(state)?;
+    let mut counts: Tally = state.json("counts")?.unwrap_or_default();
     let rows = rows(state, lost)?;
     if rows.len() < lost.len() {
         done.cut.push(format!("{}: robots.txt, or the head of the file", known.file));
@@ -431,7 +433,9 @@ fn queue_again(
         state.set_visit(row.id, &visit.without_line())?;
         urls.requeue(state, &row, row.seed.unwrap_or_default(), None)?;
         done.queued += 1;
+        counts.queued += 1;
     }
+    state.set_json("counts", &counts)?;
     Ok(urls.commit(state)?)
 }
 

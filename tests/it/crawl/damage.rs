@@ -194,6 +194,7 @@ fn files_that_are_missing_are_damage_unless_they_are_full() {
     fs::remove_file(one.path().join("pages.jsonl")).unwrap();
     let said = repair(one.path()).unwrap().to_string();
     assert!(said.contains("cut       pages.jsonl: ") && said.contains("queued "), "{said}");
+    assert!(crawl::standing(one.path()).unwrap().counts.queued > 0, "it is not finished");
 }
 
 #[test]
