@@ -95,7 +95,7 @@ pub(crate) struct Window {
     pub(crate) pages: usize,
     /// The representatives of each key, if that is asked for.
     by_key: Option<HashIndex>,
-    /// The oldest one that was taken out and has not left by age or number.
+    /// Before this number none was taken out that would not have left by age or number since.
     pub(super) taken: Option<DocId>,
     pub(super) clock: Timestamp,
 }
@@ -157,7 +157,7 @@ impl Window {
     fn pop(&mut self) {
         if let Some(front) = self.queue.pop_if(|_| true) {
             self.pages -= usize::from(front.has_content);
-            self.taken = self.taken.filter(|&taken| taken > front.id);
+            self.taken = self.taken.map(|taken| taken.max(DocId(front.id.0 + 1)));
         }
     }
 
@@ -555,6 +555,11 @@ mod tests {
         push(&mut window, 10);
         assert_eq!(window.horizon(DocId(11)), DocId(8), "with 7, all before 8 have left");
         assert_eq!([7, 8, 10].map(|id| window.still_has(DocId(id))), [false, true, true]);
+        assert_eq!(take(&mut window, 9), Some(DocId(9)));
+        for id in [11, 12] {
+            push(&mut window, id);
+        }
+        assert_eq!([8, 9, 10].map(|id| window.still_has(DocId(id))), [false, false, true]);
     }
 
     #[test]
