@@ -136,7 +136,7 @@ fn line(progress: Progress, before: u64, elapsed: Duration) -> String {
     line
 }
 
-/// How long so many pages take at this rate, if that is less than a year.
+/// How long these pages take at this rate, if that is less than a year.
 fn estimate(pages: u64, rate: f64) -> Option<Duration> {
     #[expect(clippy::cast_precision_loss, reason = "it is an estimate")]
     let seconds = pages as f64 / rate;

@@ -41,18 +41,15 @@ impl Write for Terminal {
 fn printable(bytes: &[u8], has_lead: &mut bool) -> Vec<u8> {
     let mut shown = Vec::with_capacity(bytes.len());
     for &byte in bytes {
-        let (is_after_lead, is_lead) = (std::mem::replace(has_lead, byte == LEAD), byte == LEAD);
+        let is_after_lead = std::mem::replace(has_lead, byte == LEAD);
+        let is_second = is_after_lead && matches!(byte, 0x80..=0x9F);
+        shown.extend((is_after_lead && !is_second).then_some(LEAD));
         match byte {
-            0x80..=0x9F if is_after_lead => shown.extend(REPLACEMENT),
-            _ => {
-                shown.extend(is_after_lead.then_some(LEAD));
-                match byte {
-                    b'\n' | b'\t' => shown.push(byte),
-                    0..0x20 | 0x7F => shown.extend(REPLACEMENT),
-                    _ if is_lead => {}
-                    _ => shown.push(byte),
-                }
-            }
+            b'\n' | b'\t' => shown.push(byte),
+            0..0x20 | 0x7F => shown.extend(REPLACEMENT),
+            _ if is_second => shown.extend(REPLACEMENT),
+            LEAD => {}
+            _ => shown.push(byte),
         }
     }
     shown

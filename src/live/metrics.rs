@@ -1,9 +1,11 @@
 //! Counts of a crawl for Prometheus.
 
-use std::sync::atomic::AtomicU64;
-
 use prometheus_client::{
-    metrics::{counter::Counter, family::Family, gauge::Gauge},
+    metrics::{
+        counter::{ConstCounter, Counter},
+        family::Family,
+        gauge::ConstGauge,
+    },
     registry::Registry,
 };
 
@@ -33,9 +35,7 @@ pub(super) fn text(progress: Progress, last: &Point) -> String {
         ("pages_asked_again", "Known pages asked for again without a new text", it.asked_again),
         ("pages_bytes", "Bytes of the bodies of pages, without their content coding", it.bytes),
     ] {
-        let counter = Counter::<u64>::default();
-        counter.inc_by(count);
-        registry.register(name, help, counter);
+        registry.register(name, help, ConstCounter::new(count));
     }
     for (name, help, count) in [
         ("urls_queued", "Queued URLs, apart from those of suspended hosts", it.queued),
@@ -46,12 +46,8 @@ pub(super) fn text(progress: Progress, last: &Point) -> String {
         ("window_documents", "Unique pages in the window", last.window),
         ("memory_bytes", "Bytes of memory in use", last.memory),
     ] {
-        let gauge = Gauge::<u64, AtomicU64>::default();
-        gauge.set(count);
-        registry.register(name, help, gauge);
+        registry.register(name, help, ConstGauge::new(count));
     }
-    let cpu = Counter::<f64, AtomicU64>::default();
-    cpu.inc_by(last.cpu);
-    registry.register("cpu_seconds", "CPU time", cpu);
+    registry.register("cpu_seconds", "CPU time", ConstCounter::new(last.cpu));
     plain_text(&registry)
 }

@@ -17,7 +17,7 @@ use axum::{
     routing::{get, post},
 };
 use serde_json::{Value, json};
-use tokio::{net::TcpListener, sync::watch};
+use tokio::{net::TcpListener, sync::watch, task::spawn_blocking};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -115,9 +115,10 @@ impl Source for Shown {
 
 async fn metrics(State(shown): State<Arc<Shown>>) -> impl IntoResponse {
     let kind = "text/plain; version=0.0.4; charset=utf-8";
-    let run = PastRun::open(&shown.directory).ok();
-    let last = run.and_then(|run| run.series(1).ok()?.pop()).unwrap_or_default();
-    ([(header::CONTENT_TYPE, kind)], metrics::text(*shown.progress.borrow(), &last))
+    let progress = *shown.progress.borrow();
+    let last = move || PastRun::open(&shown.directory).ok()?.series(1).ok()?.pop();
+    let last = spawn_blocking(last).await.ok().flatten().unwrap_or_default();
+    ([(header::CONTENT_TYPE, kind)], metrics::text(progress, &last))
 }
 
 async fn command(State(shown): State<Arc<Shown>>, InPath(command): InPath<String>) -> Response {

@@ -331,6 +331,31 @@ fn a_similarity_without_meaning_is_refused() {
 }
 
 #[test]
+fn a_path_that_looks_like_a_uri_is_a_path() {
+    let directory = tempfile::tempdir().unwrap();
+    for name in ["file:seen.sqlite", "file:seen?mode=memory"] {
+        let judge = |id: u32| {
+            let document = json!({ "id": id, "text": "The tide is high." }).to_string();
+            let mut filter = pagesieve();
+            filter.current_dir(&directory).args(["filter", "--state", name]);
+            lines(&filter.write_stdin(document).assert().success())[0]["verdict"].clone()
+        };
+        assert_eq!([judge(1), judge(2)], ["unique", "exact"], "{name}");
+        assert!(directory.path().join(name).metadata().unwrap().len() > 0, "{name}");
+    }
+}
+
+#[test]
+fn no_lock_is_left_beside_a_file_that_is_no_state() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("texts.jsonl"), documents(3)).unwrap();
+    for command in ["verify", "repair"] {
+        pagesieve().current_dir(&directory).args([command, "texts.jsonl"]).assert().code(2);
+    }
+    assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
+}
+
+#[test]
 fn a_state_of_other_fingerprints_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let run = |flags: &[&str]| {

@@ -393,6 +393,12 @@ fn a_state_has_one_writer_whatever_it_is_called() {
     let state = State::open(&link).unwrap();
     assert!(matches!(State::open(&path), Err(StateError::Busy { .. })));
     drop(state);
-    fs::hard_link(&path, directory.path().join("other.sqlite")).unwrap();
+    // Also while it is open, and nothing is made beside the other name.
+    let state = State::open(&path).unwrap();
+    let other = directory.path().join("other.sqlite");
+    fs::hard_link(&path, &other).unwrap();
+    assert!(matches!(State::open(&other), Err(StateError::Linked { .. })));
+    assert!(!other.with_extension("sqlite-wal").exists());
+    drop(state);
     assert!(matches!(State::open(&path), Err(StateError::Linked { .. })));
 }
