@@ -91,30 +91,26 @@ pub(crate) struct Found {
     pub(crate) key: Key,
 }
 
-/// The tables of a generation.
-pub(super) fn tables(generation: i32) -> String {
-    include_str!("generation.sql").replace("$N", &generation.to_string())
+/// The tables of a generation, and what claims in it.
+pub(super) fn generation(number: i32, lock: &str) -> String {
+    // The one before is still searched.
+    let searched: Vec<_> = ((number - 1).max(1)..=number).map(holders).collect();
+    include_str!("generation.sql")
+        .replace("$N", &number.to_string())
+        .replace("$LOCK", lock)
+        .replace("$MOST", &MOST_COMPARED.to_string())
+        .replace("$HOLDERS", &searched.join(" UNION ALL "))
 }
 
 /// The holders of keys of a generation, with their records.
 fn holders(generation: i32) -> String {
     format!(
-        "SELECT shared, r.id, r.url, r.sketch, r.marks FROM (
+        "(SELECT shared, r.id, r.url, r.sketch, r.marks FROM (
              SELECT holder, count(*) AS shared FROM key_{generation}
-             WHERE key = ANY($1) AND holder <> $2 AND session <> $3
+             WHERE key = ANY(its_keys) AND holder <> its_id AND session <> its_session
              GROUP BY holder ORDER BY shared DESC LIMIT {MOST_COMPARED}
-         ) h JOIN record_{generation} r ON r.id = h.holder"
+         ) k JOIN record_{generation} r ON r.id = k.holder WHERE r.id <> ALL(compared))"
     )
-}
-
-/// The holders of keys, those of most keys first.
-fn all_holders(generation: i32) -> String {
-    let mut parts = vec![holders(generation)];
-    if generation > 1 {
-        parts.push(holders(generation - 1));
-    }
-    let parts = parts.join(" UNION ALL ");
-    format!("SELECT * FROM ({parts}) h ORDER BY shared DESC LIMIT {MOST_COMPARED}")
 }
 
 impl Claims {
@@ -159,7 +155,6 @@ impl Claims {
                     Ok(found)
                 }
                 Step::Moved => {
-                    drop(connection.client.batch_execute("ROLLBACK").await);
                     *generation = make_ready(connection).await?;
                     Err(Failure::Again)
                 }
@@ -201,7 +196,8 @@ enum Step {
     Moved,
 }
 
-/// Claims a document in this session and generation, or only looks whether it could.
+/// Claims a document in this session and generation, or only looks whether it could. It is done by one procedure, which is one transaction: nothing
+/// is held while documents are compared here, so what another one claims meanwhile is compared next.
 async fn attempt(
     connection: &mut Connection,
     claim: &Claim<'_>,
@@ -209,51 +205,29 @@ async fn attempt(
     is_looked_at: bool,
 ) -> Result<Step, Failure> {
     let (document, keys, id) = (claim.document, &claim.keys, claim.document.key.0.cast_signed());
-    // The lock is there before the first row.
-    let insert = format!(
-        "WITH locked AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared({}))
-         INSERT INTO key_{generation} SELECT unnest($1::bigint[]), $2, $3 FROM locked ON CONFLICT DO NOTHING",
-        connection.generations()
-    );
-    // Whoever has the lock is in the generation that it sees now.
-    let keep = format!(
-        "INSERT INTO record_{generation} (id, session, url, keys, sketch, marks)
-         SELECT $1::bigint, $2::int, $3::text, $4::bigint[], $5::bytea, $6::bytea FROM ready WHERE generation = {generation}
-         ON CONFLICT (id) DO UPDATE SET session = $2, url = $3, keys = $4, sketch = $5, marks = $6"
-    );
-    let [insert, search, keep] = [
-        connection.prepare(&insert).await?,
-        connection.prepare(&all_holders(generation)).await?,
-        connection.prepare(&keep).await?,
-    ];
-    let client = &connection.client;
-    let parameters: [&(dyn ToSql + Sync); 3] = [keys, &id, &session];
-    let mut are_all_new = false;
-    if !is_looked_at {
-        // They are sent together, and done in this order.
-        let insert = client.execute(&insert, &parameters);
-        let (begun, inserted) = tokio::join!(client.batch_execute("BEGIN"), insert);
-        begun?;
-        are_all_new = inserted? == keys.len() as u64;
-    }
-    if !are_all_new || generation > 1 {
-        let found = nearest(claim, &client.query(&search, &parameters).await?)?;
-        if is_looked_at {
-            return Ok(Step::Done(found));
-        }
-        if found.is_some() {
-            client.batch_execute("ROLLBACK").await?;
-            return Ok(Step::Done(found));
-        }
-    }
+    let call = format!("CALL claim_{generation}(NULL, $1, $2, $3, $4, $5, $6, $7)");
+    let search = format!("SELECT id, url, sketch, marks FROM holders_{generation}($1, $2, $3, $4)");
     let (url, sketch) = (document.id(), document.sketch().to_bytes());
-    let parameters: [&(dyn ToSql + Sync); 6] = [&id, &session, &url, keys, &sketch, &claim.marks];
-    let keep = client.execute(&keep, &parameters);
-    let (kept, committed) = tokio::join!(keep, client.batch_execute("COMMIT"));
-    let is_kept = kept? > 0;
-    committed?;
-    // Keys without a record find nothing, and are those of an older generation, or are made again.
-    Ok(if is_kept { Step::Done(None) } else { Step::Moved })
+    let mut compared: Vec<i64> = Vec::new();
+    loop {
+        if !is_looked_at {
+            let call = connection.prepare(&call).await?;
+            let parameters: [&(dyn ToSql + Sync); 7] =
+                [keys, &id, &session, &compared, &url, &sketch, &claim.marks];
+            match connection.client.query_one(&call, &parameters).await?.get(0) {
+                Some(true) => return Ok(Step::Done(None)),
+                Some(false) => {}
+                None => return Ok(Step::Moved),
+            }
+        }
+        let search = connection.prepare(&search).await?;
+        let rows = connection.client.query(&search, &[keys, &id, &session, &compared]).await?;
+        let found = nearest(claim, &rows)?;
+        if is_looked_at || found.is_some() {
+            return Ok(Step::Done(found));
+        }
+        compared.extend(rows.iter().map(|row| row.get::<_, i64>(0)));
+    }
 }
 
 /// The most similar of these documents that is repeated.
@@ -261,12 +235,12 @@ fn nearest(claim: &Claim<'_>, rows: &[Row]) -> Result<Option<Found>, ClusterErro
     let mut nearest: Option<Found> = None;
     for row in rows {
         let damaged = ClusterError::Damaged("a sketch cannot be read");
-        let sketch = Sketch::from_bytes(row.get(3)).ok_or(damaged)?;
-        let Some(matched) = claim.repeats(&sketch, row.get(4)) else { continue };
+        let sketch = Sketch::from_bytes(row.get(2)).ok_or(damaged)?;
+        let Some(matched) = claim.repeats(&sketch, row.get(3)) else { continue };
         let is_nearer = |best: &Found| matched.similarity > best.matched.similarity;
         if nearest.as_ref().is_none_or(is_nearer) {
-            let key = Key(row.get::<_, i64>(1).cast_unsigned());
-            nearest = Some(Found { matched, url: row.get(2), key });
+            let key = Key(row.get::<_, i64>(0).cast_unsigned());
+            nearest = Some(Found { matched, url: row.get(1), key });
         }
     }
     Ok(nearest)
@@ -312,16 +286,16 @@ async fn turn_if_full(connection: &mut Connection, generation: i32) -> Result<()
     if !full {
         return Ok(());
     }
-    let lock = format!("SELECT pg_advisory_xact_lock({})", connection.generations());
+    let generations = connection.generations();
     let transaction = connection.client.transaction().await?;
-    transaction.batch_execute(&lock).await?;
+    transaction.batch_execute(&format!("SELECT pg_advisory_xact_lock({generations})")).await?;
     let is_ready = transaction.query_opt("SELECT FROM ready", &[]).await?.is_some();
     if is_ready && transaction.query_one(&is_full, &[]).await?.get::<_, bool>(0) {
         let (next, last) = (generation + 1, generation - 1);
         let sql = format!(
-            "{}; DROP TABLE IF EXISTS key_{last}, record_{last};
+            "{} DROP TABLE IF EXISTS key_{last}, record_{last};
              UPDATE run SET generation = {next}, turned = now(); UPDATE ready SET generation = {next};",
-            tables(next)
+            self::generation(next, &generations)
         );
         transaction.batch_execute(&sql).await?;
     }

@@ -10,3 +10,36 @@ CREATE TABLE record_$N (
     marks bytea NOT NULL                -- how common its parts were on its site
 ) WITH (toast_tuple_target = 4080);
 ALTER TABLE record_$N ALTER COLUMN sketch SET STORAGE EXTERNAL, ALTER COLUMN marks SET STORAGE EXTERNAL;
+
+-- The records of the documents that hold one of these keys, but for those that were compared, the document itself, and what its session has claimed,
+-- which its own window has. Those with most keys in common come first.
+CREATE FUNCTION holders_$N(its_keys bigint[], its_id bigint, its_session int, compared bigint[])
+RETURNS TABLE (id bigint, url text, sketch bytea, marks bytea) LANGUAGE sql STABLE AS $$
+    SELECT id, url, sketch, marks FROM ($HOLDERS) h ORDER BY shared DESC LIMIT $MOST
+$$;
+
+-- Claims a document. True: it is claimed. False: others hold keys of it with which it has not been compared. NULL: there is another generation, or a
+-- crash of the server has emptied the keys.
+CREATE PROCEDURE claim_$N(
+    INOUT is_claimed boolean, its_keys bigint[], its_id bigint, its_session int, compared bigint[], its_url text, its_sketch bytea, its_marks bytea
+) LANGUAGE plpgsql AS $$
+DECLARE
+    inserted int;
+BEGIN
+    -- Whoever has the lock is in the generation that the statements after it see.
+    PERFORM pg_advisory_xact_lock_shared($LOCK);
+    INSERT INTO key_$N SELECT unnest(its_keys), its_id, its_session ON CONFLICT DO NOTHING;
+    GET DIAGNOSTICS inserted = ROW_COUNT;
+    is_claimed := NOT (($N > 1 OR inserted < cardinality(its_keys))
+        AND EXISTS (SELECT FROM holders_$N(its_keys, its_id, its_session, compared)));
+    IF is_claimed THEN
+        INSERT INTO record_$N (id, session, url, keys, sketch, marks)
+            SELECT its_id, its_session, its_url, its_keys, its_sketch, its_marks FROM ready WHERE generation = $N
+            ON CONFLICT (id) DO UPDATE SET session = its_session, url = its_url, keys = its_keys, sketch = its_sketch, marks = its_marks;
+        IF FOUND THEN
+            RETURN;
+        END IF;
+        is_claimed := NULL;
+    END IF;
+    ROLLBACK;
+END $$;

@@ -16,7 +16,7 @@ use tokio::time::{sleep, timeout};
 use tokio_postgres::types::ToSql;
 
 use super::{
-    Address, ClusterError, Connection, FIRST_LOCK, Failure, Run, Server, Session, bigint, refused,
+    Address, ClusterError, Connection, FIRST_LOCK, Failure, Run, Server, Session, Waiter, bigint, refused,
 };
 
 /// After this time the server ends a silent session; for this time since it was asked last the lease holds.
@@ -87,6 +87,8 @@ pub(crate) struct Member {
     pub(crate) lease: Arc<Lease>,
     /// What was seen when all members were idle.
     last: Option<(i64, i64)>,
+    /// Where the lease is kept.
+    _keeping: Arc<Waiter>,
 }
 
 impl Member {
@@ -106,7 +108,8 @@ impl Member {
                 run.members
             ));
         }
-        let mut session = Session::new(server, SILENCE);
+        let waiter = Waiter::beside();
+        let mut session = Session::on(Arc::clone(&waiter), server, SILENCE);
         let began = now();
         let (number, epoch, asked) = session.persist(async |connection| {
             let asked = now();
@@ -141,10 +144,10 @@ impl Member {
         lease.until.store(asked + millis(VALID), Ordering::Release);
         let keeper =
             Keeper { address: server.address.clone(), number, epoch, lease: Arc::clone(&lease) };
-        // It ends with the runtime.
-        drop(server.runtime().spawn(keeper.keep(session.connection.take())));
+        // It ends with its runtime.
+        drop(waiter.runtime().spawn(keeper.keep(session.connection.take())));
         let session = Session::new(server, "");
-        Ok(Self { session, number, members: run.members, epoch, lease, last: None })
+        Ok(Self { session, number, members: run.members, epoch, lease, last: None, _keeping: waiter })
     }
 
     /// Stores links for other members, durably, and deletes batches that were received and committed. After these the member has something to do.
@@ -157,23 +160,21 @@ impl Member {
         committed: &[i64],
     ) -> Result<(), ClusterError> {
         let (number, epoch) = self.key();
+        let receiver = |(to, _): &(u32, _)| i32::try_from(*to).unwrap_or(i32::MAX);
+        let receivers: Vec<i32> = batches.iter().map(receiver).collect();
+        let links: Vec<&[u8]> = batches.iter().map(|(_, links)| links.as_slice()).collect();
         self.session.persist(async |connection| {
-            let transaction = connection.client.transaction().await?;
-            for (receiver, links) in batches {
-                let receiver = i32::try_from(*receiver).unwrap_or(i32::MAX);
-                let sql = "INSERT INTO link (receiver, links) VALUES ($1, $2)";
-                transaction.execute(sql, &[&receiver, links]).await?;
-            }
-            let sql = "DELETE FROM link WHERE id = ANY($1)";
-            let received = transaction.execute(sql, &[&committed]).await?;
-            let counts = [batches.len() as u64, received].map(bigint);
-            let sql = "UPDATE member SET sent = sent + $3, received = received + $4, is_idle = is_idle AND $4 = 0 \
-                       WHERE member = $1 AND epoch = $2";
-            let parameters: [&(dyn ToSql + Sync); 4] = [&number, &epoch, &counts[0], &counts[1]];
-            if transaction.execute(sql, &parameters).await? == 0 {
-                return Err(fenced(number));
-            }
-            Ok(transaction.commit().await?)
+            // One statement is one transaction, and one answer to wait for.
+            let sql = "WITH own AS (SELECT FROM member WHERE member = $1 AND epoch = $2 FOR UPDATE), \
+                       sent AS (INSERT INTO link (receiver, links) SELECT new.* FROM own, unnest($3::int[], $4::bytea[]) new RETURNING 1), \
+                       gone AS (DELETE FROM link USING own WHERE id = ANY($5) RETURNING 1) \
+                       UPDATE member SET sent = sent + (SELECT count(*) FROM sent), received = received + (SELECT count(*) FROM gone), \
+                       is_idle = is_idle AND NOT EXISTS (SELECT FROM gone) FROM own WHERE member = $1";
+            let sql = connection.prepare(sql).await?;
+            let parameters: [&(dyn ToSql + Sync); 5] =
+                [&number, &epoch, &receivers, &links, &committed];
+            let told = connection.client.execute(&sql, &parameters).await?;
+            if told == 0 { Err(fenced(number)) } else { Ok(()) }
         })
     }
 

@@ -33,7 +33,8 @@ use std::{
 };
 
 use tokio::{
-    runtime::{Builder, Handle, Runtime},
+    runtime::{Builder, Handle, Runtime, RuntimeFlavor},
+    task::block_in_place,
     time::{sleep, timeout},
 };
 use tokio_postgres::{Client, Statement, error::SqlState, types::ToSql};
@@ -48,7 +49,7 @@ pub(crate) use member::{Lease, Member, member_of};
 pub use status::{drop_run, forget, status};
 
 /// The version of the tables.
-const LAYOUT: i32 = 2;
+const LAYOUT: i32 = 3;
 /// The first lock of a member: those before it are for the creation of the tables, and for the generations.
 const FIRST_LOCK: i32 = 2;
 const SCHEMA: &str = include_str!("schema.sql");
@@ -148,23 +149,13 @@ fn is_missing_table(error: &tokio_postgres::Error) -> bool {
     error.code() == Some(&SqlState::UNDEFINED_TABLE)
 }
 
-/// A server, and the runtime of its connections: callers wait, whether they are within another runtime or not.
+/// A server, and how long it is waited for.
 #[derive(Debug)]
 pub(crate) struct Server {
     address: Address,
-    /// There until it is dropped.
-    runtime: Option<Runtime>,
-    /// How long it is waited for; `None` for as long as it takes.
+    /// `None` for as long as it takes.
     patience: Option<Duration>,
     stop: CancellationToken,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
-    }
 }
 
 impl Server {
@@ -174,23 +165,52 @@ impl Server {
         patience: Option<Duration>,
         stop: CancellationToken,
     ) -> Arc<Self> {
-        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
-        let runtime = Some(runtime.expect("a thread can be started"));
-        let address = address.clone();
-        Arc::new(Self { address, runtime, patience, stop })
+        Arc::new(Self { address: address.clone(), patience, stop })
+    }
+}
+
+/// The runtime of a connection. It may be dropped within another one.
+#[derive(Debug)]
+struct Waiter(Option<Runtime>);
+
+impl Waiter {
+    /// Without a thread: a connection is served by whoever waits for it. To hand each answer from one thread to another costs more than the answer.
+    fn here() -> Arc<Self> {
+        Self::built(&mut Builder::new_current_thread())
+    }
+
+    /// With a thread, for what goes on while nobody waits.
+    #[cfg(feature = "crawl")]
+    fn beside() -> Arc<Self> {
+        Self::built(Builder::new_multi_thread().worker_threads(1))
+    }
+
+    fn built(builder: &mut Builder) -> Arc<Self> {
+        let runtime = builder.enable_all().build();
+        Arc::new(Self(Some(runtime.expect("a thread can be started"))))
     }
 
     fn runtime(&self) -> &Runtime {
-        self.runtime.as_ref().expect("it is there until it is dropped")
+        self.0.as_ref().expect("it is there until it is dropped")
     }
 
     fn wait<T: Send, F: Future<Output = T>>(&self, work: impl FnOnce() -> F + Send) -> T {
         let run = || self.runtime().block_on(work());
-        if Handle::try_current().is_err() {
-            return run();
+        match Handle::try_current().map(|outer| outer.runtime_flavor()) {
+            Err(_) => run(),
+            Ok(RuntimeFlavor::MultiThread) => block_in_place(run),
+            // Its only thread may not wait for another runtime.
+            Ok(_) => thread::scope(|scope| scope.spawn(run).join())
+                .unwrap_or_else(|panic| resume_unwind(panic)),
         }
-        // A thread of a runtime may not wait for another one.
-        thread::scope(|scope| scope.spawn(run).join()).unwrap_or_else(|panic| resume_unwind(panic))
+    }
+}
+
+impl Drop for Waiter {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
     }
 }
 
@@ -211,7 +231,7 @@ impl Connection {
 
     /// The lock of the generations: whoever claims shares it.
     fn generations(&self) -> String {
-        format!("{}, 1", self.lock)
+        lock_of_generations(self.lock)
     }
 
     async fn prepare(&mut self, sql: &str) -> Result<Statement, tokio_postgres::Error> {
@@ -224,17 +244,26 @@ impl Connection {
     }
 }
 
+fn lock_of_generations(lock: i32) -> String {
+    format!("{lock}, 1")
+}
+
 /// A connection that is renewed when it is lost, and what is done on it again.
 #[derive(Debug)]
 struct Session {
     server: Arc<Server>,
+    waiter: Arc<Waiter>,
     connection: Option<Connection>,
     settings: &'static str,
 }
 
 impl Session {
     fn new(server: &Arc<Server>, settings: &'static str) -> Self {
-        Self { server: Arc::clone(server), connection: None, settings }
+        Self::on(Waiter::here(), server, settings)
+    }
+
+    fn on(waiter: Arc<Waiter>, server: &Arc<Server>, settings: &'static str) -> Self {
+        Self { server: Arc::clone(server), waiter, connection: None, settings }
     }
 
     /// Does something that may be done again: until it succeeds, the server refuses it, or it has been away for too long.
@@ -242,8 +271,8 @@ impl Session {
         &mut self,
         mut action: impl AsyncFnMut(&mut Connection) -> Result<T, Failure> + Send,
     ) -> Result<T, ClusterError> {
-        let server = Arc::clone(&self.server);
-        server.wait(async || {
+        let waiter = Arc::clone(&self.waiter);
+        waiter.wait(async || {
             let (mut pause, mut away) = (PAUSE[0], None);
             loop {
                 let why = match self.attempt(&mut action).await {
@@ -292,7 +321,7 @@ impl Session {
         &mut self,
         action: &mut impl AsyncFnMut(&mut Connection) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let Self { server, connection, settings } = self;
+        let Self { server, connection, settings, .. } = self;
         let began = Instant::now();
         let mut work = pin!(async {
             if connection.is_none() {
@@ -355,7 +384,7 @@ pub(crate) fn open(server: &Arc<Server>, terms: &Terms) -> Result<Run, ClusterEr
         transaction.batch_execute(&lock).await?;
         let known = "SELECT to_regclass(quote_ident($1) || '.run') IS NOT NULL";
         if !transaction.query_one(known, &[&schema]).await?.get::<_, bool>(0) {
-            create(&transaction, &schema, terms).await?;
+            create(&transaction, &server.address, terms).await?;
         }
         let raise =
             "UPDATE run SET remaining = remaining + $1 - pages, pages = $1 WHERE pages < $1";
@@ -390,11 +419,12 @@ fn bigint(value: u64) -> i64 {
 /// Creates the tables.
 async fn create(
     transaction: &tokio_postgres::Transaction<'_>,
-    schema: &str,
+    address: &Address,
     terms: &Terms,
 ) -> Result<(), Failure> {
+    let schema = address.schema();
     transaction.batch_execute(&format!("CREATE SCHEMA {schema};{SCHEMA}")).await?;
-    transaction.batch_execute(&claims::tables(1)).await?;
+    transaction.batch_execute(&claims::generation(1, &lock_of_generations(address.lock()))).await?;
     transaction.batch_execute("INSERT INTO ready VALUES (1)").await?;
     let Terms { scheme, configuration, .. } = terms;
     let seed = terms.hash_seed.unwrap_or(terms.new_hash_seed).0.cast_signed();
