@@ -1,4 +1,4 @@
-//! The claim of a document, by one transaction.
+//! The claim of a document, by one procedure of the server.
 
 use std::{sync::Arc, time::Instant};
 

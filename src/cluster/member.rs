@@ -16,7 +16,8 @@ use tokio::time::{sleep, timeout};
 use tokio_postgres::types::ToSql;
 
 use super::{
-    Address, ClusterError, Connection, FIRST_LOCK, Failure, Run, Server, Session, Waiter, bigint, refused,
+    Address, ClusterError, Connection, FIRST_LOCK, Failure, Run, Server, Session, Waiter, bigint,
+    refused,
 };
 
 /// After this time the server ends a silent session; for this time since it was asked last the lease holds.
@@ -147,7 +148,15 @@ impl Member {
         // It ends with its runtime.
         drop(waiter.runtime().spawn(keeper.keep(session.connection.take())));
         let session = Session::new(server, "");
-        Ok(Self { session, number, members: run.members, epoch, lease, last: None, _keeping: waiter })
+        Ok(Self {
+            session,
+            number,
+            members: run.members,
+            epoch,
+            lease,
+            last: None,
+            _keeping: waiter,
+        })
     }
 
     /// Stores links for other members, durably, and deletes batches that were received and committed. After these the member has something to do.

@@ -1,9 +1,9 @@
 //! A window that several processes share, and crawls by several machines: what they agree on is kept by a PostgreSQL server.
 //!
-//! Each process judges in a window of its own first. A document that is unique there is claimed (`claims.rs`) by one transaction: its keys are
-//! inserted, in order, and whoever inserts one of them at the same time waits. Of the documents that hold the others, the records are read and
-//! compared. If none is near, the record of the new one is inserted too; otherwise all is rolled back. So of near documents that share a key one
-//! is kept, whatever is killed when. The transaction is the whole protocol.
+//! Each process judges in a window of its own first. A document that is unique there is claimed (`claims.rs`) by a procedure of the server, which is
+//! one transaction: its keys are inserted, in order, and whoever inserts one of them at the same time waits; and its record. If other documents hold
+//! some of its keys, all is rolled back, and their records are read and compared. If none is near, it is claimed once more, beside those that it was
+//! compared with. So of near documents that share a key one is kept, whatever is killed when. The transaction is the whole protocol.
 //!
 //! Keys are in a table that is not logged, and made again from the records after a crash of the server. Two generations of both tables are the
 //! window: the older one is only searched, and dropped when the newer one is full.
@@ -14,7 +14,7 @@
 //! | `claims.rs` | the claim of a document, generations |
 //! | `member.rs` | a member of a crawl: its lease, the links that it sends and receives, its part of the budget, the end |
 //! | `status.rs` | what the commands show and remove |
-//! | `schema.sql`, `generation.sql` | the tables |
+//! | `schema.sql`, `generation.sql` | the tables, and the procedure that claims |
 
 mod claims;
 mod connect;
