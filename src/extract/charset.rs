@@ -16,7 +16,7 @@ use html5ever::{Attribute, LocalName, local_name, tokenizer::TagKind};
 use memchr::{memchr_iter, memchr2};
 
 use super::tokenizer::{Token, Tokenizer, normalised};
-use crate::page::{Page, language};
+use crate::page::Page;
 
 /// Bytes that suffice to guess an encoding.
 const SAMPLE: usize = 64 << 10;
@@ -31,8 +31,6 @@ const DIFFERENT: usize = 10;
 const PLENTY: usize = 256;
 /// Foreign bytes that are not valid UTF-8 by chance in any other encoding.
 const UTF_8_ENOUGH: usize = 24;
-/// Characters of a text from which its language is detected.
-const LANGUAGE_SAMPLE: usize = 4096;
 
 /// Decodes the body; malformed sequences become U+FFFD. Returns the encoding that was used.
 ///
@@ -148,8 +146,7 @@ fn refutes(body: &[u8], claimed: &'static Encoding, guess: &'static Encoding) ->
     } else if !guess.is_single_byte() {
         foreign >= ENOUGH_IN_PAIRS || in_words()
     } else {
-        claimed == WINDOWS_1252
-            && (in_words() || (foreign >= ENOUGH && is_in_its_language(guess, body)))
+        claimed == WINDOWS_1252 && (foreign >= ENOUGH || in_words())
     };
     is_evident && decode_as(guess, body).is_ok()
 }
@@ -169,39 +166,6 @@ fn is_of_another_script(body: &[u8], foreign: usize) -> bool {
         seen[usize::from(byte)] = true;
     }
     in_words * 2 > foreign && seen.iter().filter(|&&seen| seen).count() >= DIFFERENT
-}
-
-/// Whether the text, decoded in an encoding of a Latin script, is in a language for which this encoding was made, unlike Western ones.
-fn is_in_its_language(encoding: &'static Encoding, body: &[u8]) -> bool {
-    let languages: &[&str] = match encoding.name() {
-        "windows-1250" | "ISO-8859-2" => &["cs", "hr", "hu", "pl", "ro", "sk", "sl"],
-        "windows-1254" => &["az", "tr"],
-        "windows-1257" => &["et", "lt", "lv"],
-        "windows-1258" => &["vi"],
-        _ => return false,
-    };
-    let text = visible_text(&encoding.decode_without_bom_handling(body).0);
-    language(&text).is_some_and(|language| languages.contains(&language))
-}
-
-/// Roughly the text that a page shows: everything outside of tags, scripts and styles.
-fn visible_text(markup: &str) -> String {
-    let mut text = String::new();
-    let mut skips = false;
-    for piece in markup.split('<') {
-        let (tag, after) = piece.split_once('>').unwrap_or(("", piece));
-        let is =
-            |name: &str| tag.get(..name.len()).is_some_and(|tag| tag.eq_ignore_ascii_case(name));
-        skips = (skips || is("script") || is("style")) && !is("/script") && !is("/style");
-        if !skips {
-            text.push(' ');
-            text.push_str(after.trim());
-        }
-        if text.len() > LANGUAGE_SAMPLE {
-            break;
-        }
-    }
-    text
 }
 
 /// Whether the text has œ or Œ of ISO-8859-15. In windows-1252 these bytes are fractions, which never occur between letters.
