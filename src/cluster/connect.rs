@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
     pin::Pin,
     str::FromStr,
-    sync::Arc,
+    sync::{Arc, OnceLock},
     task::{Context, Poll},
     time::Duration,
 };
@@ -90,32 +90,10 @@ impl Address {
             self.schema()
         );
         config.options(options);
-        let tls = Tls(self.tls());
-        let (client, connection) = config.connect(tls).await?;
+        let (client, connection) = config.connect(Tls).await?;
         // It ends with the client.
         drop(tokio::runtime::Handle::current().spawn(connection));
         Ok(client)
-    }
-
-    fn tls(&self) -> Option<Arc<ClientConfig>> {
-        if self.config.get_ssl_mode() == SslMode::Disable {
-            return None;
-        }
-        let roots = env::var_os("PGSSLROOTCERT").map(|file| roots(Path::new(&file)));
-        let roots = roots.transpose().unwrap_or_else(|error| {
-            tracing::warn!(%error, "cannot read PGSSLROOTCERT");
-            None
-        });
-        let provider = Arc::new(aws_lc_rs::default_provider());
-        let config = ClientConfig::builder_with_provider(Arc::clone(&provider))
-            .with_safe_default_protocol_versions()
-            .ok()?;
-        let verifier = match roots {
-            Some(roots) => Verifier::new_with_extra_roots(roots, provider),
-            None => Verifier::new(provider),
-        };
-        let config = config.dangerous().with_custom_certificate_verifier(Arc::new(verifier.ok()?));
-        Some(Arc::new(config.with_no_client_auth()))
     }
 }
 
@@ -191,11 +169,38 @@ fn roots(file: &Path) -> io::Result<Vec<CertificateDer<'static>>> {
     found.map_err(|error| io::Error::other(error.to_string()))
 }
 
-/// Makes connections by TLS, if there is any.
-#[derive(Clone)]
-struct Tls(Option<Arc<ClientConfig>>);
+/// How certificates are verified, or an error that says why they cannot be. To read the authorities takes longer than to connect, so they are read once, and only
+/// if a server speaks TLS.
+fn tls() -> io::Result<Arc<ClientConfig>> {
+    static CONFIG: OnceLock<Arc<ClientConfig>> = OnceLock::new();
+    if let Some(config) = CONFIG.get() {
+        return Ok(Arc::clone(config));
+    }
+    let roots = env::var_os("PGSSLROOTCERT").map(|file| roots(Path::new(&file)));
+    let roots = roots.transpose().unwrap_or_else(|error| {
+        tracing::warn!(%error, "cannot read PGSSLROOTCERT");
+        None
+    });
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    let verifier = match roots {
+        Some(roots) => Verifier::new_with_extra_roots(roots, Arc::clone(&provider)),
+        None => Verifier::new(Arc::clone(&provider)),
+    };
+    let verifier = Arc::new(verifier.map_err(io::Error::other)?);
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(io::Error::other)?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier)
+        .with_no_client_auth();
+    Ok(Arc::clone(CONFIG.get_or_init(|| Arc::new(config))))
+}
 
-struct TlsTo(Option<Arc<ClientConfig>>, String);
+/// Makes connections by TLS, if the server speaks it.
+#[derive(Clone)]
+struct Tls;
+
+struct TlsTo(String);
 
 struct Stream(Box<client::TlsStream<Socket>>);
 
@@ -205,7 +210,7 @@ impl MakeTlsConnect<Socket> for Tls {
     type Error = io::Error;
 
     fn make_tls_connect(&mut self, domain: &str) -> io::Result<TlsTo> {
-        Ok(TlsTo(self.0.clone(), domain.to_owned()))
+        Ok(TlsTo(domain.to_owned()))
     }
 }
 
@@ -216,9 +221,8 @@ impl TlsConnect<Socket> for TlsTo {
 
     fn connect(self, socket: Socket) -> Self::Future {
         Box::pin(async move {
-            let none = || io::Error::other("no certificates of authorities were found");
-            let connector = TlsConnector::from(self.0.ok_or_else(none)?);
-            let name = ServerName::try_from(self.1).map_err(io::Error::other)?;
+            let connector = TlsConnector::from(tls()?);
+            let name = ServerName::try_from(self.0).map_err(io::Error::other)?;
             Ok(Stream(Box::new(connector.connect(name, socket).await?)))
         })
     }

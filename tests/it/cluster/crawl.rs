@@ -23,11 +23,14 @@ use crate::{
 };
 
 /// A web of sites. Page `n` of a site is linked from pages `n - 1` of two others, so most links lead to other members.
+#[derive(Default)]
 struct Web {
     sites: usize,
     pages: usize,
     /// Every third page but the first shows one of these articles, and so do pages of two other sites.
     articles: usize,
+    /// Whether pages have four times as much text, and a menu of their site, as most have.
+    is_large: bool,
 }
 
 impl Web {
@@ -47,7 +50,7 @@ impl Web {
             Some((article, _)) => format!("article {article}"),
             None => format!("page {site} {page}"),
         };
-        let mut words = text(&name, 250);
+        let mut words = text(&name, if self.is_large { 1000 } else { 250 });
         match self.article(site, page) {
             Some((_, 1)) => words = words.replacen(' ', &format!(" word{site} "), 1),
             Some((_, 2)) => words += " and a few more words",
@@ -62,6 +65,10 @@ impl Web {
                 let to = (site + other) % self.sites;
                 let _ = write!(html, "<a href=\"http://s{to}.test/{}\">next</a>", page + 1);
             }
+        }
+        let menu = if self.is_large { 40 } else { 0 };
+        for other in (1..=menu).map(|it| (page + it) % self.pages) {
+            let _ = write!(html, "<li><a href=\"http://s{site}.test/{other}\">page {other}</a>");
         }
         html + &format!("<footer>{}</footer>", text(&format!("footer {site} {page}"), 15))
     }
@@ -298,7 +305,7 @@ fn disturb(seed: u64, every: usize, most: usize) -> impl FnMut(usize, &mut [Chil
 #[test]
 fn three_members_fetch_every_page_once_and_keep_one_of_each_cluster() {
     let Some(server) = postgres() else { return };
-    let web = Web { sites: 12, pages: 10, articles: 11 };
+    let web = Web { sites: 12, pages: 10, articles: 11, ..Web::default() };
     let crawl = Crawl::new(server, "three", web, 3, ("0s", 1000));
     crawl.run(|_, _| ());
     assert_eq!(crawl.check(), BTreeMap::new());
@@ -322,7 +329,7 @@ fn three_members_fetch_every_page_once_and_keep_one_of_each_cluster() {
 #[test]
 fn members_that_are_killed_lose_nothing_and_keep_one_of_each_cluster() {
     let Some(server) = postgres() else { return };
-    let web = Web { sites: 15, pages: 13, articles: 20 };
+    let web = Web { sites: 15, pages: 13, articles: 20, ..Web::default() };
     let crawl = Crawl::new(server, "killed", web, 3, ("0s", 1000));
     crawl.run(disturb(1, 10, 12));
     let twice = crawl.check();
@@ -332,7 +339,7 @@ fn members_that_are_killed_lose_nothing_and_keep_one_of_each_cluster() {
 #[test]
 fn the_budget_is_that_of_all_members() {
     let Some(server) = postgres() else { return };
-    let web = Web { sites: 12, pages: 10, articles: 12 };
+    let web = Web { sites: 12, pages: 10, articles: 12, ..Web::default() };
     let crawl = Crawl::new(server, "budget", web, 3, ("0s", 50));
     crawl.run(|_, _| ());
     let judged = |member| {
@@ -345,7 +352,7 @@ fn the_budget_is_that_of_all_members() {
 #[test]
 fn a_member_is_one_directory_in_one_process() {
     let Some(server) = postgres() else { return };
-    let web = Web { sites: 6, pages: 30, articles: 6 };
+    let web = Web { sites: 6, pages: 30, articles: 6, ..Web::default() };
     let crawl = Crawl::new(server, "owned", web, 2, ("100ms", 1000));
     let mut first = crawl.start(0);
     let other = crawl.directory.path().join("other");
@@ -387,7 +394,7 @@ fn a_server_that_is_away_for_a_minute_is_waited_for() {
 /// It is frozen for some steps, and stopped for some.
 fn server_is_away(frozen: usize, stopped: usize) {
     let Some(mut postgres) = Postgres::start() else { return skip_without_server() };
-    let web = Web { sites: 12, pages: 14, articles: 14 };
+    let web = Web { sites: 12, pages: 14, articles: 14, ..Web::default() };
     let crawl = Crawl::new(&postgres, "away", web, 3, ("0s", 1000));
     let [thaws, stops] = [30 + frozen, 60 + frozen];
     crawl.run(|step, _| {
@@ -408,7 +415,7 @@ fn server_is_away(frozen: usize, stopped: usize) {
 #[test]
 fn a_server_that_is_killed_loses_a_second_at_most() {
     let Some(mut postgres) = Postgres::start() else { return skip_without_server() };
-    let web = Web { sites: 12, pages: 16, articles: 16 };
+    let web = Web { sites: 12, pages: 16, articles: 16, ..Web::default() };
     let crawl = Crawl::new(&postgres, "crashes", web, 3, ("50ms", 1000));
     let mut kills = 0;
     crawl.run(|step, _| {
@@ -426,7 +433,7 @@ fn a_server_that_is_killed_loses_a_second_at_most() {
 #[test]
 fn the_delay_holds_while_members_are_killed_and_move() {
     let Some(server) = postgres() else { return };
-    let web = Web { sites: 5, pages: 7, articles: 5 };
+    let web = Web { sites: 5, pages: 7, articles: 5, ..Web::default() };
     let mut crawl = Crawl::new(server, "polite", web, 2, ("200ms", 1000));
     crawl.moves = Some(Mutex::default());
     crawl.run(disturb(2, 15, 8));
@@ -445,7 +452,7 @@ fn the_delay_holds_while_members_are_killed_and_move() {
 #[ignore = "it takes half a minute: `cargo test --test it fenced -- --ignored`"]
 fn a_member_that_wakes_after_another_took_over_is_fenced() {
     let Some(server) = postgres() else { return };
-    let web = Web { sites: 4, pages: 60, articles: 4 };
+    let web = Web { sites: 4, pages: 60, articles: 4, ..Web::default() };
     let crawl = Crawl::new(server, "fenced", web, 1, ("20ms", 10_000));
     let mut first = crawl.start(0);
     thread::sleep(Duration::from_secs(1));
@@ -468,7 +475,7 @@ fn a_member_that_wakes_after_another_took_over_is_fenced() {
 fn fifty_rounds_of_kills() {
     let Some(server) = postgres() else { return };
     for round in 0..rounds(50) {
-        let web = Web { sites: 60, pages: 46, articles: 300 };
+        let web = Web { sites: 60, pages: 46, articles: 300, ..Web::default() };
         let crawl = Crawl::new(server, "rounds", web, 3, ("0s", 10_000));
         crawl.run(disturb(round, 25, 30));
         assert_eq!(crawl.check(), BTreeMap::new(), "round {round}");
@@ -482,7 +489,7 @@ fn twenty_rounds_of_kills_of_the_server() {
     let Some(mut postgres) = Postgres::start() else { return skip_without_server() };
     let (mut kills, mut twice) = (0, 0);
     for round in 0..rounds(20) {
-        let web = Web { sites: 60, pages: 10, articles: 120 };
+        let web = Web { sites: 60, pages: 10, articles: 120, ..Web::default() };
         let name = format!("server{round}");
         let crawl = Crawl::new(&postgres, &name, web, 3, ("50ms", 10_000));
         let mut random = Random(round);
@@ -508,7 +515,7 @@ fn no_run_ends_early() {
     for round in 0..rounds(200) {
         let (sites, pages) = (2 + random.below(6), 2 + random.below(7));
         let delay = format!("{}ms", random.below(60));
-        let web = Web { sites, pages, articles: 200 };
+        let web = Web { sites, pages, articles: 200, ..Web::default() };
         let members = 2 + u32::try_from(random.below(3)).unwrap();
         let crawl = Crawl::new(server, "early", web, members, (&delay, 10_000));
         crawl.run(|_, _| ());
@@ -522,7 +529,7 @@ fn no_run_ends_early() {
 #[ignore = "it takes many minutes: `cargo test --test it a_hundred_thousand -- --ignored`"]
 fn a_hundred_thousand_links_arrive() {
     let Some(server) = postgres() else { return };
-    let web = Web { sites: 300, pages: 250, articles: 1 };
+    let web = Web { sites: 300, pages: 250, articles: 1, ..Web::default() };
     let crawl = Crawl::new(server, "links", web, 3, ("0s", 1_000_000));
     crawl.run(disturb(5, 1000, usize::MAX));
     crawl.check();
@@ -534,8 +541,8 @@ fn a_hundred_thousand_links_arrive() {
 #[ignore = "it measures: `cargo test --release --test it cost_of_three -- --ignored --nocapture`"]
 fn the_cost_of_three_members() {
     let Some(server) = Postgres::start() else { return skip_without_server() };
-    let micros = |members, is_shared: bool| {
-        let web = Web { sites: 60, pages: 100, articles: 600 };
+    let micros = |members, is_shared: bool, is_large| {
+        let web = Web { sites: 60, pages: 100, articles: 600, is_large };
         let mut crawl = Crawl::new(&server, "cpu", web, members, ("0s", 10_000));
         if !is_shared {
             crawl.address.clear();
@@ -554,10 +561,12 @@ fn the_cost_of_three_members() {
         let all = (0..members).map(of_member).sum::<f64>();
         [all, server.cpu() - before].map(|seconds| (seconds * 1e6 / pages).round())
     };
-    for _ in 0..3 {
-        let ([alone, _], [of_three, of_server]) = (micros(1, false), micros(3, true));
+    for is_large in [false, false, true, true] {
+        let [alone, _] = micros(1, false, is_large);
+        let [of_three, of_server] = micros(3, true, is_large);
+        let size = if is_large { "large" } else { "small" };
         note(format_args!(
-            "{alone} us a page alone; {of_three} us in three members, {:.2} times as much, and {of_server} us of the server",
+            "{size}: {alone} us a page alone; {of_three} us in three members, {:.2} times as much, and {of_server} us of the server",
             of_three / alone
         ));
     }
@@ -575,7 +584,7 @@ fn a_full_disk_of_the_server_is_waited_for() {
     };
     assert!(mount("110m"));
     let mut postgres = Postgres::start_in(tempfile::tempdir_in(directory.path()).unwrap()).unwrap();
-    let web = Web { sites: 12, pages: 14, articles: 14 };
+    let web = Web { sites: 12, pages: 14, articles: 14, ..Web::default() };
     let crawl = Crawl::new(&postgres, "full", web, 3, ("20ms", 1000));
     let filler = directory.path().join("filler");
     let mut pages = [0, 0];
