@@ -67,7 +67,7 @@ impl Web {
             }
         }
         let menu = if self.is_large { 40 } else { 0 };
-        for other in (1..=menu).map(|it| (page + it) % self.pages) {
+        for other in (0..menu).map(|it| (page + it) % (self.pages - 1) + 1) {
             let _ = write!(html, "<li><a href=\"http://s{site}.test/{other}\">page {other}</a>");
         }
         html + &format!("<footer>{}</footer>", text(&format!("footer {site} {page}"), 15))
