@@ -39,7 +39,7 @@ use crate::{
     decision::{Decision, similarity},
     fingerprint_dict,
     input::{Columns, Reader, id_of},
-    job,
+    job::{self, Job},
     many::{Decisions, OnError},
     options,
 };
@@ -164,11 +164,17 @@ impl Window {
     /// Removes the document that is meant, in all its versions.
     fn remove(&mut self, identities: &[Identity]) -> Result<bool, state::StateError> {
         for identity in identities {
-            let versions = either!(self, filter => filter.versions(identity.key));
-            for id in &versions {
-                either!(self, filter => filter.remove(*id)?);
-            }
-            if !versions.is_empty() {
+            let was_there = match self {
+                Self::File(filter) => filter.remove_named(identity)?,
+                Self::Memory(filter) => {
+                    let versions = filter.versions(identity.key);
+                    for id in &versions {
+                        filter.remove(*id)?;
+                    }
+                    !versions.is_empty()
+                }
+            };
+            if was_there {
                 return Ok(true);
             }
         }
@@ -184,7 +190,13 @@ impl Window {
 }
 
 impl Inner {
-    fn open(path: Option<PathBuf>, options: Options, seed: HashSeed) -> Result<Self, Failure> {
+    /// Opens the filter, unless that is `cancelled` meanwhile.
+    fn open(
+        path: Option<PathBuf>,
+        options: Options,
+        seed: HashSeed,
+        cancelled: Arc<AtomicBool>,
+    ) -> Result<Self, Failure> {
         let mut window = match &path {
             Some(path) => {
                 let address = path.to_str().filter(|path| Address::is_meant(path));
@@ -193,7 +205,7 @@ impl Inner {
                         let address: Address = address.parse().map_err(state::StateError::from)?;
                         DurableFilter::share(&address, &options)?
                     }
-                    None => DurableFilter::open_or_create(path, &options, seed)?,
+                    None => DurableFilter::open_or_create(path, &options, seed, cancelled)?,
                 };
                 Window::File(Box::new(filter))
             }
@@ -367,7 +379,13 @@ impl Filter {
             return Err(PyValueError::new_err(message));
         }
         let file = path.clone();
-        let opened = job::run(py, move || Inner::open(path, options, seed))?;
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let ours = Arc::clone(&cancelled);
+        let job = Job::start(move || Inner::open(path, options, seed, ours))?;
+        let opened = job.wait(py).inspect_err(|_| {
+            cancelled.store(true, Ordering::Relaxed);
+            job.linger(py);
+        })?;
         let inner = opened.map_err(|failure| raise(file.as_deref(), failure))?;
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -632,26 +650,7 @@ fn refuse_one(documents: &Bound<'_, PyAny>) -> PyResult<()> {
         let message = "judge_many() takes many documents, and this is one: use judge()";
         return Err(PyTypeError::new_err(message));
     }
-    let holds = [
-        "__iter__",
-        "__getitem__",
-        "__arrow_c_array__",
-        "__arrow_c_stream__",
-        "collect_batches",
-        "iter_batches",
-        "scanner",
-        "to_reader",
-    ];
-    for attribute in holds {
-        if documents.hasattr(attribute)? {
-            return Ok(());
-        }
-    }
-    let kind = documents.get_type().name()?;
-    let message = format!(
-        "judge_many() takes a table, a column or an iterable of documents, not {kind}; it opens no files: read them first, such as by pyarrow.dataset.dataset(path)"
-    );
-    Err(PyTypeError::new_err(message))
+    Ok(())
 }
 
 /// Defers commits until its end.

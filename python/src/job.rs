@@ -1,7 +1,7 @@
 //! Work that takes time, on a thread of its own: Python's lock is free meanwhile, and a signal ends the waiting.
 //!
-//! Signals are handled by Python code on the main thread, so whoever waits there must look for them. The work itself is not stopped: it ends by
-//! itself, and its result is there for whoever waits for it again.
+//! Signals are handled by Python code on the main thread, so whoever waits there must look for them. The work itself is not stopped, unless it looks
+//! at a flag: it ends by itself, and its result is there for whoever waits for it again.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -14,6 +14,8 @@ use pyo3::{exceptions::PyRuntimeError, prelude::*};
 
 /// How often signals are looked for.
 const PATIENCE: Duration = Duration::from_millis(50);
+/// How long an end is waited for that must come soon.
+const LINGER: Duration = Duration::from_millis(500);
 
 /// Work that has begun, and its result when there is one.
 #[derive(Debug)]
@@ -59,6 +61,15 @@ impl<T: Send + 'static> Job<T> {
                 None => py.check_signals()?,
             }
         }
+    }
+
+    /// Waits for the end of work that was asked to end, but not for long.
+    pub(crate) fn linger(&self, py: Python<'_>) {
+        py.detach(|| {
+            let result = self.shared.result.lock().unwrap_or_else(PoisonError::into_inner);
+            let waited = self.shared.ended.wait_timeout_while(result, LINGER, |it| it.is_none());
+            drop(waited.unwrap_or_else(PoisonError::into_inner).0.take());
+        });
     }
 }
 

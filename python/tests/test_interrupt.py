@@ -1,12 +1,15 @@
 """Nothing blocks Python: whoever reads tables may be Python itself, and Ctrl-C ends every call."""
 
+import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import textwrap
 import threading
 import time
+from contextlib import closing
 
 import pytest
 
@@ -152,6 +155,58 @@ os._exit(0)
 """
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_ctrl_c_while_a_large_file_is_opened_lets_go_of_it(tmp_path):
+    path = tmp_path / "seen.db"
+    with Filter(path) as seen:
+        seen.judge(LONG, id="a")
+    grow(path, 600_000)
+    done = run(
+        INTERRUPTED
+        + f"""
+interrupt(0.1)
+try:
+    Filter({str(path)!r})
+except KeyboardInterrupt:
+    waited = time.monotonic() - sent
+    assert waited < 1, waited
+else:
+    raise AssertionError("it has not been interrupted")
+# Neither the lock nor the thread is left.
+import fcntl
+with open({str(path)!r}) as file:
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+for _ in range(20):
+    names = [open(f"/proc/self/task/{{task}}/comm").read().strip() for task in os.listdir("/proc/self/task")]
+    if "pagesieve" not in names:
+        break
+    time.sleep(0.05)
+else:
+    raise AssertionError(names)
+"""
+    )
+    assert done.returncode == 0, done.stderr
+    with Filter(path) as seen:
+        assert len(seen) == 600_001
+
+
+def grow(path, count):
+    """Adds so many documents to a file, each with a signature of its own."""
+    with closing(sqlite3.connect(path)) as db:
+        names = [row[1] for row in db.execute("PRAGMA table_info(documents)")]
+        new = {"id": "n.value", "name": "n.value", "key": "random()", "digests": "randomblob(16)", "signature": "randomblob(32)"}
+        columns = ", ".join(new.get(name, f"d.{name}") for name in names)
+        first = db.execute("SELECT max(id) + 1 FROM documents").fetchone()[0]
+        db.execute(
+            f"WITH RECURSIVE n(value) AS (SELECT {first} UNION ALL SELECT value + 1 FROM n WHERE value < {first + count - 1}) "
+            f"INSERT INTO documents SELECT {columns} FROM n, documents d WHERE d.id = {first - 1}"
+        )
+        (position,) = db.execute("SELECT value FROM meta WHERE name = 'position'").fetchone()
+        position = json.loads(position)
+        position["next"] = first + count
+        db.execute("UPDATE meta SET value = ? WHERE name = 'position'", [json.dumps(position)])
+        db.commit()
 
 
 def test_closing_while_documents_are_judged_stops_it(tmp_path):

@@ -522,8 +522,8 @@ impl Engine {
         self.window.push(representative);
     }
 
-    /// Continues from where an earlier engine stood, after its window was restored.
-    pub(crate) fn resume(&mut self, position: Position) {
+    /// Continues from where an earlier engine stood, after its window was restored; unless that is `cancelled` meanwhile.
+    pub(crate) fn resume(&mut self, position: Position, cancelled: impl Fn() -> bool) {
         self.position = position;
         self.window.advance(position.clock);
         // What was taken out before is not known any more.
@@ -531,7 +531,7 @@ impl Engine {
         self.window.taken = Some(oldest).filter(|&oldest| oldest < self.window.horizon(next));
         let signed = self.window.iter().filter_map(|it| Some((it.id, it.signature()?)));
         let mut entering = signed.map(|(id, signature)| (id, signature.fingerprint())).peekable();
-        while entering.peek().is_some() {
+        while entering.peek().is_some() && !cancelled() {
             self.index.insert_all(entering.by_ref().take(BATCH));
         }
     }

@@ -266,13 +266,7 @@ pub(super) async fn named(
             let decision = serde_json::to_string(&decision).expect("a decision is JSON");
             Ok(Held { number, decision })
         };
-        for identity in identities {
-            let found = state.documents_of(&identity)?;
-            if !found.is_empty() {
-                return found.into_iter().map(held).collect();
-            }
-        }
-        Ok(Vec::new())
+        state.first_of(&identities)?.into_iter().map(held).collect()
     };
     // The request may be gone.
     rayon::spawn(move || drop(found.send(find())));

@@ -184,13 +184,31 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails.
-    #[cfg(feature = "cli")]
+    #[cfg(feature = "html")]
     pub(crate) fn documents_of(
         &self,
         of: &crate::submission::Identity,
     ) -> Result<Vec<DocId>, StateError> {
         let sql = "SELECT id FROM documents WHERE name = ? OR key = ? ORDER BY id";
         self.all(sql, (&*of.name, signed(of.key.0)), |row| Ok(DocId(unsigned(row.get(0)?))))
+    }
+
+    /// The numbers of all versions of the first of these documents that is known.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    #[cfg(feature = "cli")]
+    pub(crate) fn first_of(
+        &self,
+        meant: &[crate::submission::Identity],
+    ) -> Result<Vec<DocId>, StateError> {
+        for identity in meant {
+            let found = self.documents_of(identity)?;
+            if !found.is_empty() {
+                return Ok(found);
+            }
+        }
+        Ok(Vec::new())
     }
 
     /// The name of the document of this number.

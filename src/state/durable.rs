@@ -6,14 +6,15 @@
 //! How the texts are fingerprinted is recorded when the state is created, and never changed later. What is kept of the content of
 //! pages, and the samples that the templates of origins are learnt from, are kept so that the next filter knows them too.
 
+#[cfg(feature = "cluster")]
+use std::path::PathBuf;
 use std::{
     collections::BinaryHeap,
     num::NonZeroU64,
     path::Path,
+    sync::{Arc, atomic::AtomicBool},
     time::{Duration, Instant},
 };
-#[cfg(feature = "cluster")]
-use std::{path::PathBuf, sync::Arc};
 
 use rusqlite::Row;
 #[cfg(feature = "cluster")]
@@ -24,8 +25,10 @@ use super::{
     documents::{Entered, JudgedDocument},
     packed, signed, unsigned,
 };
-#[cfg(feature = "cli")]
+#[cfg(feature = "crawl")]
 use crate::fingerprint::Segment;
+#[cfg(feature = "html")]
+use crate::submission::Identity;
 #[cfg(feature = "cluster")]
 use crate::{
     cluster::{self, Address, Claim, ClaimTally, Claims, Found, Run, Server, Terms},
@@ -118,16 +121,19 @@ impl Filter<Durable> {
         Self::of_filter(State::open(path)?, options, HashSeed::random, drop)
     }
 
-    /// The same as [`open`](Self::open), but a new file gets this seed unless the options name one.
+    /// The same as [`open`](Self::open), but a new file gets this seed unless the options name one, and the opening ends with an error if another
+    /// thread sets `cancelled` meanwhile.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// As [`open`](Self::open), and [`StateError::Cancelled`].
     pub fn open_or_create(
         path: &Path,
         options: &Options,
         new_hash_seed: HashSeed,
+        cancelled: Arc<AtomicBool>,
     ) -> Result<Self, StateError> {
-        Self::of_filter(State::open(path)?, options, || new_hash_seed, drop)
+        let state = State::open(path)?.until(cancelled);
+        Self::of_filter(state, options, || new_hash_seed, drop)
     }
 
     /// The filter in this state. `new_hash_seed` makes the seed of a new one, and `report` is called every two seconds while a large window is
@@ -178,11 +184,26 @@ impl Filter<Durable> {
         Ok(Self { engine, store: Durable::new(state, kept, Transaction::Open) })
     }
 
-    /// Removes a document, of which these are all versions. Returns whether one of them was in the window; otherwise nothing is removed.
+    /// Removes a document in all its versions, also those that repeated other documents. Returns whether one of them was in the window; otherwise
+    /// nothing is removed.
     ///
     /// # Errors
     /// As [`judge`](Self::judge).
-    #[cfg(feature = "serve")]
+    #[cfg(feature = "html")]
+    pub fn remove_named(&mut self, of: &Identity) -> Result<bool, StateError> {
+        // To look for duplicates, too, reads the whole table.
+        if self.versions(of.key).is_empty() {
+            return self.store.check().map(|()| false);
+        }
+        let versions = self.state().documents_of(of)?;
+        self.remove_versions(&versions)
+    }
+
+    /// The same with the numbers of all its versions.
+    ///
+    /// # Errors
+    /// As [`judge`](Self::judge).
+    #[cfg(feature = "html")]
     pub(crate) fn remove_versions(&mut self, ids: &[DocId]) -> Result<bool, StateError> {
         let mut others = Vec::new();
         for &id in ids {
@@ -638,7 +659,10 @@ impl State {
                 report(Restored { read: one.id.0 - oldest.0, all: position.next.0 - oldest.0 });
             }
         })?;
-        engine.resume(position);
+        engine.resume(position, || self.is_cancelled());
+        if self.is_cancelled() {
+            return Err(StateError::Cancelled);
+        }
         let pages = engine.window.pages;
         self.for_each_page(oldest, |id, keys| engine.enter_page(id, keys, pages))?;
         self.restore_templates(engine, None)?;
@@ -845,7 +869,7 @@ impl RecordedRecipe {
     }
 
     /// How Chinese is split, and whether its characters are folded.
-    #[cfg(feature = "cli")]
+    #[cfg(feature = "crawl")]
     pub(crate) fn segment_and_folding(&self) -> Option<(Segment, bool)> {
         let mut parts = self.scheme.as_deref()?.split(':').skip(1);
         let segment = serde_json::from_value(serde_json::json!(parts.next()?)).ok()?;

@@ -38,6 +38,10 @@ mod tests;
 use std::{
     io,
     path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use rusqlite::{
@@ -170,6 +174,9 @@ pub enum StateError {
     /// The document cannot be judged. Nothing has changed.
     #[error(transparent)]
     Judge(#[from] JudgeError),
+    /// Whoever asked for it does not want it any more.
+    #[error("the opening of the state was cancelled: open it again")]
+    Cancelled,
     /// An earlier call failed, or the transaction was rolled back: memory and file may differ.
     #[error("an earlier change to the state was lost: open it again")]
     RolledBack,
@@ -288,6 +295,8 @@ pub(crate) struct State {
     db: OfProcess<Connection>,
     /// Released after the connection is closed.
     _lock: Option<OfProcess<WriteLock>>,
+    /// Whether nobody waits any more for what is read.
+    cancelled: Arc<AtomicBool>,
 }
 
 impl State {
@@ -297,6 +306,15 @@ impl State {
     /// In such a process.
     pub(crate) fn check_owner(&self) -> Result<(), StateError> {
         if self.db.is_ours() { Ok(()) } else { Err(StateError::Forked) }
+    }
+
+    /// The same, whose reading of many rows ends with an error when this is set.
+    fn until(self, cancelled: Arc<AtomicBool>) -> Self {
+        Self { cancelled, ..self }
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
     }
 
     /// Begins a batch, unless one has begun.
@@ -506,6 +524,9 @@ impl State {
     ) -> Result<(), E> {
         let mut statement = self.db.prepare_cached(sql).map_err(StateError::of_sqlite)?;
         for row in statement.query_map(parameters, read).map_err(StateError::of_sqlite)? {
+            if self.is_cancelled() {
+                return Err(StateError::Cancelled.into());
+            }
             visit(row.map_err(StateError::of_sqlite)?)?;
         }
         Ok(())

@@ -12,6 +12,7 @@ use std::{
     ops::Deref,
     path::{Path, PathBuf},
     process,
+    sync::{Arc, atomic::AtomicBool},
     time::Duration,
 };
 
@@ -54,7 +55,7 @@ impl State {
             Some(_) => tune(&db),
         };
         prepared.map_err(|error| refine(error, path))?;
-        Ok(Self { db: OfProcess::new(db), _lock: Some(OfProcess::new(lock)) })
+        Ok(Self::of(db, Some(lock)))
     }
 
     /// Opens the file to read what was committed last, whether or not another process goes on writing.
@@ -73,7 +74,7 @@ impl State {
             db.execute_batch("BEGIN")
         };
         prepare().map_err(|error| refine(error, path))?;
-        Ok(Self { db: OfProcess::new(db), _lock: None })
+        Ok(Self::of(db, None))
     }
 
     /// Copies the state as it was committed last to a file that does not exist, also while another process writes to it.
@@ -94,7 +95,12 @@ impl State {
     pub(crate) fn in_memory() -> rusqlite::Result<Self> {
         let db = Connection::open_in_memory()?;
         create(&db)?;
-        Ok(Self { db: OfProcess::new(db), _lock: None })
+        Ok(Self::of(db, None))
+    }
+
+    fn of(db: Connection, lock: Option<WriteLock>) -> Self {
+        let (db, lock) = (OfProcess::new(db), lock.map(OfProcess::new));
+        Self { db, _lock: lock, cancelled: Arc::new(AtomicBool::new(false)) }
     }
 }
 

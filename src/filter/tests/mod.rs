@@ -55,7 +55,7 @@ impl Judge for InMemory {
         let former = &self.filter.engine;
         former.window.iter().for_each(|it| next.restore(&it));
         next.digests = former.digests.clone();
-        next.resume(former.position());
+        next.resume(former.position(), || false);
         self.filter.engine = next;
     }
 

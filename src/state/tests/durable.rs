@@ -1,12 +1,16 @@
 //! A durable filter between runs, and after failures.
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
+};
 
 use super::{super::*, VERSION};
 use crate::{
     filter::{Document, Documents, Filter, JudgeError, Key, Options, WindowOptions},
     fingerprint::{Digest, HashSeed, HashSeedChoice, Recipe, Signature, Sketch},
     page::{DocId, Timestamp},
+    submission::Identity,
 };
 
 /// A document of its own, unless its number says that it repeats an earlier one in body, text or nearly.
@@ -261,4 +265,45 @@ fn a_state_that_is_open_is_in_use_under_any_name() {
     let open = State::open(&link).unwrap();
     assert!(matches!(State::open(&target), Err(StateError::Busy { .. })));
     drop(open);
+}
+
+#[test]
+fn an_opening_that_is_cancelled_lets_go_of_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("state.sqlite");
+    let options = options(150);
+    let mut filter = DurableFilter::open(&path, &options).unwrap();
+    let recipe = filter.documents().fingerprinter().recipe();
+    for number in 1..9 {
+        let sketch = subject(number * 4).sketch.text;
+        let documents = Documents::new(recipe, false);
+        filter.judge(&documents.sketched(&number.to_string(), sketch, 100)).unwrap();
+    }
+    filter.commit().unwrap();
+    let judged = filter.judged();
+    drop(filter);
+    let open = |cancelled: bool| {
+        let cancelled = Arc::new(AtomicBool::new(cancelled));
+        DurableFilter::open_or_create(&path, &options, HashSeed::PUBLIC, cancelled)
+    };
+    assert!(matches!(open(true), Err(StateError::Cancelled)));
+    assert_eq!(open(false).unwrap().judged(), judged, "it is neither changed nor in use");
+}
+
+#[test]
+fn a_document_is_removed_with_its_versions_that_were_duplicates() {
+    let mut filter = durable(State::in_memory().unwrap(), &options(150));
+    let documents = filter.documents();
+    for (id, text) in [("a", "One text."), ("b", "One text."), ("b", "Another."), ("c", "Another.")]
+    {
+        filter.judge(&documents.text(id, text)).unwrap();
+    }
+    let named = |id: &str| Identity { name: id.to_owned(), key: Key::of(id) };
+    let rows = |filter: &DurableFilter, id: &str| filter.state().documents_of(&named(id)).unwrap();
+    assert_eq!(rows(&filter, "b").len(), 2);
+    assert!(filter.remove_named(&named("b")).unwrap());
+    assert!(rows(&filter, "b").is_empty() && rows(&filter, "a").len() == 1);
+    assert!(!filter.remove_named(&named("c")).unwrap(), "a duplicate stays");
+    assert_eq!(rows(&filter, "c").len(), 1);
+    assert!(filter.judge(&documents.text("d", "Another.")).unwrap().verdict.is_unique());
 }
