@@ -16,7 +16,7 @@ use pagesieve::{
     submission::Submission,
 };
 use pyo3::{
-    exceptions::{PyException, PyUserWarning, PyValueError},
+    exceptions::{PyException, PyTypeError, PyUserWarning, PyValueError},
     prelude::*,
     types::PyIterator,
 };
@@ -144,7 +144,7 @@ impl Source {
         let items = if documents.hasattr("iter_batches")? {
             documents.call_method0("iter_batches")?.try_iter()?
         } else {
-            documents.try_iter()?
+            documents.try_iter().map_err(|error| not_many(documents, error))?
         };
         Ok(Self::new(Some(items.unbind()), None))
     }
@@ -206,6 +206,18 @@ impl Source {
             }
         }
     }
+}
+
+/// Why these are not many documents, if Python cannot iterate over them; else what their own code raised.
+fn not_many(documents: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
+    let (py, kind) = (documents.py(), documents.get_type());
+    if !error.is_instance_of::<PyTypeError>(py) || kind.hasattr("__iter__").unwrap_or(true) {
+        return error;
+    }
+    let kind = kind.name().map_or_else(|_| "this".to_owned(), |name| name.to_string());
+    PyTypeError::new_err(format!(
+        "judge_many() takes a table, a column or an iterable of documents, not {kind}; it opens no files: read them first, such as by pyarrow.dataset.dataset(path)"
+    ))
 }
 
 /// Whether it is a column whose values are any objects, of pandas or Polars.

@@ -8,6 +8,7 @@ import sys
 import time as clock
 import warnings
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
 
@@ -432,3 +433,25 @@ def test_the_index_of_pandas_and_its_integers_with_gaps():
     for chunk in (0, -1):
         with pytest.raises(ValueError, match=f"`chunk`: {chunk} is too small"):
             Filter().judge_many([], chunk=chunk)
+
+
+class Broken:
+    def __iter__(self):
+        raise TypeError("its own fault")
+
+
+@pytest.mark.parametrize(
+    "documents, message",
+    [
+        (5, "a table, a column or an iterable of documents, not int; it opens no files"),
+        (None, "not NoneType"),
+        (Path("corpus.parquet"), "not PosixPath; it opens no files: read them first"),
+        (object(), "not object"),
+        ("one text", "many documents, and this is one"),
+        ({"text": "one"}, "many documents, and this is one"),
+        (Broken(), "^its own fault$"),
+    ],
+)
+def test_what_is_not_many_documents_is_refused_with_a_sentence(documents, message):
+    with pytest.raises(TypeError, match=message):
+        Filter().judge_many(documents)
