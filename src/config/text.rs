@@ -3,17 +3,18 @@
 //! The errors of this file are: text that is not TOML, a seed list without exactly one source, and a key or value that serde
 //! rejects. `draft.rs` has those of the whole.
 
-use std::{io, ops::Range, path::PathBuf, sync::LazyLock};
+use std::{collections::VecDeque, io, ops::Range, path::PathBuf, sync::LazyLock};
 
 use miette::{Diagnostic, LabeledSpan, NamedSource};
 use regex::Regex;
 use serde::Deserialize;
+use serde_json::Value as Json;
 use toml::{
     Spanned, Table, Value,
     de::{DeTable, DeValue, Error, ValueDeserializer},
 };
 
-use super::DEFAULT;
+use super::{DEFAULT, SCHEMA};
 use crate::learn::Rule;
 
 /// A configuration that cannot be used.
@@ -305,10 +306,14 @@ fn unknown<'a>(message: &'a str, beginning: &str) -> Option<(&'a str, Vec<&'a st
 
 fn unknown_key(key: &str, known: &[&str], path: &[String]) -> Problem {
     let place = place(&path[..path.len().saturating_sub(1)]);
-    let help = nearest(key, known)
-        .map(|known| format!("did you mean `{known}`?"))
-        .or_else(|| Some(format!("it belongs {}", owner(key)?)))
-        .unwrap_or_else(|| format!("the keys {place} are {}", quoted(known, '`')));
+    let owners = owners(key);
+    let owner = (!owners.is_empty()).then(|| format!("`{key}` belongs {}", owners.join(" or ")));
+    let help = match (nearest(key, known), owner) {
+        (None, Some(owner)) => owner,
+        (Some(known), None) => format!("did you mean `{known}`?"),
+        (Some(known), Some(owner)) => format!("did you mean `{known}`? {owner}"),
+        (None, None) => format!("the keys {place} are {}", quoted(known, '`')),
+    };
     Problem::new(format!("unknown key `{key}` {place}"), "unknown", help)
 }
 
@@ -327,21 +332,27 @@ fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     (similarity(&nearest) >= LEAST_SIMILARITY).then_some(nearest)
 }
 
-/// Where a key of this name belongs.
-fn owner(key: &str) -> Option<String> {
-    if EXAMPLE.contains_key(key) {
-        return Some(place(&[]));
+/// The tables that have a key of this name, by the schema.
+fn owners(key: &str) -> Vec<String> {
+    let schema: Json = serde_json::from_str(SCHEMA).expect("the bundled schema is JSON");
+    let (mut tables, mut owners) = (VecDeque::from([(Vec::new(), &schema)]), Vec::new());
+    while let Some((path, schema)) = tables.pop_front() {
+        let schema = schema.get("items").unwrap_or(schema);
+        let Some(keys) = schema.get("properties").and_then(Json::as_object) else { continue };
+        owners.extend(keys.contains_key(key).then(|| place(&path)));
+        let inner = |(name, schema)| ([&*path, std::slice::from_ref(name)].concat(), schema);
+        tables.extend(keys.iter().map(inner));
     }
-    let has_key = |path: &[String]| table(path).is_some_and(|table| table.contains_key(key));
-    EXAMPLE.keys().map(std::slice::from_ref).find(|path| has_key(path)).map(place)
+    owners
 }
 
 fn place(path: &[String]) -> String {
-    match path {
-        [] => "at the top of the file".to_owned(),
-        [name] if EXAMPLE.get(name).is_some_and(Value::is_array) => format!("in [[{name}]]"),
-        path => format!("in [{}]", path.join(".")),
-    }
+    let Some((name, tables)) = path.split_last() else {
+        return "at the top of the file".to_owned();
+    };
+    let is_list = table(tables).and_then(|table| table.get(name)).is_some_and(Value::is_array);
+    let path = path.join(".");
+    if is_list { format!("in [[{path}]]") } else { format!("in [{path}]") }
 }
 
 /// The example's table of this name; for an array of tables, the first.

@@ -254,8 +254,22 @@ fn a_key_in_the_wrong_table_is_reported_with_the_right_table() {
       · ────┬────
       ·     ╰── unknown
       ╰────
-     help: it belongs in [crawl]
+     help: `max_pages` belongs in [crawl] or in [[seeds]]
     ");
+    for (toml, help) in [
+        ("cookies = true\n", "`cookies` belongs in [fetch]"),
+        ("[crawl]\ncookies = true\n", "`cookies` belongs in [fetch]"),
+        ("[politeness]\nentries = 3\n", "`entries` belongs in [dedup.window]"),
+        ("[fetch]\nheaders = {}\n", "`headers` belongs in [[fetch.access]]"),
+        ("[store]\nsegments = 3\n", "the keys in [store] are"),
+        ("[fetch]\nfailures = 3\n", "`failures` belongs in [[learn.rules]]"),
+        ("[fetch]\nlearn = {}\n", "`learn` belongs at the top of the file or in [[seeds]]"),
+        // A key like one that is known here, and one that stands elsewhere.
+        ("[[seed]]\nurl = 'http://a.test/'\n", "did you mean `seeds`? `seed` belongs in [dedup]"),
+    ] {
+        let refused = refusal(toml, &[]).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(refused.contains(help), "{refused}");
+    }
 }
 
 #[test]
