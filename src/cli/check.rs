@@ -16,6 +16,7 @@ use crate::{
         robots::{Robots, product_token},
     },
     report::counted,
+    state::UrlKind,
 };
 
 /// Seeds that a message names.
@@ -75,17 +76,18 @@ fn warn_of_nothing(config: &Config) -> Result<()> {
         notify("warning: no page would be fetched, because crawl.max_pages is 0");
     }
     let (scope, roots) = plan.roots()?;
-    for (number, (seed, (_, urls))) in plan.seeds.iter().zip(&roots).enumerate() {
+    for (number, (seed, (kind, urls))) in plan.seeds.iter().zip(&roots).enumerate() {
         if seed.max_pages == 0 {
             let source = &seed.source;
             notify(format_args!(
                 "warning: no page of {source} would be fetched, because its max_pages is 0"
             ));
         }
+        let what = if *kind == UrlKind::Sitemap { "sitemap" } else { "seed" };
         let excluded = urls.iter().filter(|url| scope.admit_seed(number, url, |_| false).is_err());
         for url in excluded.take(NAMED) {
             notify(format_args!(
-                "warning: the seed {url} would not be fetched: its `exclude` matches it"
+                "warning: the {what} {url} would not be fetched: its `exclude` matches it"
             ));
         }
     }

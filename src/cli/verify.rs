@@ -3,13 +3,13 @@
 use std::{io::Write, path::PathBuf};
 
 use super::{Exit, Failure, Out, Result, notify};
-use crate::crawl;
+use crate::crawl::{self, CrawlError};
 
 /// Look for damage in the state and the outputs of a run
 ///
 /// Has SQLite check the structure of the state, and compares every line and record with its checksum. Prints a line for each damaged part: the
 /// file, the bytes, and the URLs that are affected. The exit code is 5 if there is damage. The reports have no checksums; `pagesieve report`
-/// writes them again.
+/// writes them again. What another process writes to is verified as a copy, which `pagesieve backup` makes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -21,7 +21,17 @@ pub(super) struct VerifyArgs {
 }
 
 pub(super) fn verify(args: &VerifyArgs, out: &mut Out) -> Result<Exit> {
-    let found = crawl::verify(&args.run)?;
+    let run = args.run.display();
+    let found = crawl::verify(&args.run).map_err(|error| match error {
+        CrawlError::State(state) if state.is_busy() => {
+            let message = format!("another process writes to {run}, so it cannot be verified now");
+            let help = format!(
+                "verify a copy: `pagesieve backup {run} COPY`, then `pagesieve verify COPY`"
+            );
+            Failure::refused(Exit::Failed, message, help)
+        }
+        error => error.into(),
+    })?;
     for damage in &found.damage {
         writeln!(out, "{damage}").map_err(Failure::Output)?;
     }
@@ -31,7 +41,6 @@ pub(super) fn verify(args: &VerifyArgs, out: &mut Out) -> Result<Exit> {
         notify(format_args!("no damage in {bytes} bytes"));
         return Ok(Exit::Done);
     }
-    let run = args.run.display();
     notify(format_args!(
         "damaged: `pagesieve repair {run}` cuts damaged lines and records out, and has their pages fetched again; a damaged state needs a backup"
     ));

@@ -319,3 +319,25 @@ fn a_crawl_that_judges_no_page_says_so_first_and_fails() {
         );
     }
 }
+
+#[test]
+fn check_warns_of_seeds_and_sitemaps_that_their_own_patterns_exclude() {
+    let directory = tempfile::tempdir().unwrap();
+    let warnings = |seed: &str| {
+        let toml = format!("[crawl]\nuser_agent = 'bot/1.0 (+a@b.org)'\n[[seeds]]\n{seed}\n");
+        fs::write(directory.path().join("docs.toml"), toml).unwrap();
+        let mut check = pagesieve_in(directory.path());
+        message(&check.args(["check", "docs.toml", "--offline"]).assert().success())
+    };
+    let excluded = "would not be fetched: its `exclude` matches it";
+    let sitemap = "sitemap = 'https://example.org/sitemap.xml'";
+    assert_eq!(
+        warnings(&format!("{sitemap}\nexclude = ['sitemap']")),
+        format!("warning: the sitemap https://example.org/sitemap.xml {excluded}")
+    );
+    assert_eq!(warnings(&format!("{sitemap}\nexclude = ['/docs/']")), "");
+    assert_eq!(
+        warnings("url = 'https://example.org/docs/'\nexclude = ['/docs/']"),
+        format!("warning: the seed https://example.org/docs/ {excluded}")
+    );
+}

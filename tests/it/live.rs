@@ -336,6 +336,28 @@ fn a_directory_in_use_is_not_said_to_be_continued() {
 }
 
 #[test]
+fn a_run_that_is_going_on_is_verified_as_a_copy() {
+    let (site, directory) = (endless(), tempfile::tempdir().unwrap());
+    let mut crawl = Crawl::start(&site, &directory.path().join("run"), None);
+    let mut events = crawl.connect("GET /events", HERE);
+    while Crawl::event(&mut events)["counts"]["fetched"].as_u64().unwrap() < 3 {}
+    let call = |arguments: &[&str]| {
+        crate::cli::pagesieve().current_dir(directory.path()).args(arguments).assert()
+    };
+    let message = crate::cli::stderr(&call(&["verify", "run"]).code(1).stdout(""));
+    let message = message.replace('│', " ").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        message.contains("another process writes to run")
+            && message.contains("`pagesieve backup run COPY`, then `pagesieve verify COPY`"),
+        "{message}"
+    );
+    call(&["backup", "run", "COPY"]).success();
+    call(&["verify", "COPY"]).success();
+    crawl.child.kill().unwrap();
+    crawl.child.wait().unwrap();
+}
+
+#[test]
 fn an_address_that_others_reach_needs_a_token() {
     let directory = tempfile::tempdir().unwrap();
     let refused = crate::cli::pagesieve()
