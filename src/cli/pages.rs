@@ -4,17 +4,17 @@ use std::{
     collections::HashMap,
     hash::{BuildHasher, RandomState},
     io,
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Exit, Failure, Out, Result, rows::Rows};
+use super::{Exit, Failure, Out, Result, crawl::absolute, export::unknown, rows::Rows};
 use crate::{
     crawl::PastRun,
     sink::{DUPLICATES, Decision, PAGES, VerdictName, open_part, parts},
-    state::Reason,
+    state::{Reason, UrlState},
 };
 
 /// Print the pages of a run that were judged, stored or not
@@ -26,11 +26,15 @@ use crate::{
 #[command(after_help = "\
 Examples:
     pagesieve pages runs/docs --csv > pages.csv
-    pagesieve pages runs/docs | jq -r 'select(.time > 1000) | .url'")]
+    pagesieve pages runs/docs | jq -r 'select(.time > 1000) | .url'
+    pagesieve pages runs/docs https://docs.example.org/intro")]
 pub(super) struct Args {
     /// The run directory
     #[arg(value_name = "RUN")]
     directory: PathBuf,
+    /// Only this page
+    #[arg(value_name = "URL")]
+    url: Option<String>,
     /// Print CSV
     #[arg(long)]
     csv: bool,
@@ -143,6 +147,7 @@ impl Line<'_> {
 
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
     let run = PastRun::open(&args.directory)?;
+    let only = args.url.as_deref().map(|url| judged_page(&run, args, url)).transpose()?;
     let gone = run.gone()?;
     if let Some(path) = run.cut_off(&[PAGES, DUPLICATES])? {
         let lost = "it has fewer bytes than the run has written there";
@@ -150,13 +155,21 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
     }
     let hasher = RandomState::new();
     let mut latest: HashMap<u64, Timestamp> = HashMap::new();
-    for_each(&args.directory, |line| {
+    for_each(args, only.as_deref(), |line| {
         let last = latest.entry(hasher.hash_one(&line.decision.id)).or_insert(line.fetched_at);
         *last = line.fetched_at.max(*last);
         Ok(())
     })?;
+    if let Some(url) = only.as_deref().filter(|_| latest.is_empty()) {
+        let message = format!("the files of the run have no line of {url}: were they moved away?");
+        let help = format!(
+            "`pagesieve explain {} {url}` prints what the state knows of it",
+            args.directory.display()
+        );
+        return Err(Failure::refused(Exit::Failed, message, help));
+    }
     let mut rows = Rows::new(out, args.csv, &HEADER)?;
-    for_each(&args.directory, |line| {
+    for_each(args, only.as_deref(), |line| {
         let is_latest = latest.get(&hasher.hash_one(&line.decision.id)) == Some(&line.fetched_at);
         let gone = gone.get(&*line.decision.id).copied();
         if is_latest { rows.write(&line.row(gone)) } else { Ok(()) }
@@ -165,11 +178,28 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Calls `visit` with each line of the files of a run.
-fn for_each(run: &Path, mut visit: impl FnMut(&Line<'_>) -> Result<()>) -> Result<()> {
+/// The URL of a page, in the spelling of the files.
+fn judged_page(run: &PastRun, args: &Args, url: &str) -> Result<String> {
+    let known = run.url(absolute(url)?.as_str())?;
+    let row = known.ok_or_else(|| unknown(&args.directory, url))?;
+    if row.state == UrlState::Judged {
+        return Ok(row.url.to_string());
+    }
+    let reason = row.reason().map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let message = format!("{} is no page that was judged{reason}", row.url);
+    let help = format!("`pagesieve explain {} {}` says why", args.directory.display(), row.url);
+    Err(Failure::refused(Exit::Failed, message, help))
+}
+
+/// Calls `visit` with each line of the files of a run, or with those of one page.
+fn for_each(
+    args: &Args,
+    only: Option<&str>,
+    mut visit: impl FnMut(&Line<'_>) -> Result<()>,
+) -> Result<()> {
     let mut text = Vec::new();
     for name in [PAGES, DUPLICATES] {
-        for path in parts(run, name).map_err(Failure::read(run))? {
+        for path in parts(&args.directory, name).map_err(Failure::read(&args.directory))? {
             let failure = |source| Failure::Read { path: path.clone(), source };
             let mut lines = open_part(&path).map_err(failure)?;
             let mut number = 0;
@@ -180,7 +210,10 @@ fn for_each(run: &Path, mut visit: impl FnMut(&Line<'_>) -> Result<()>) -> Resul
                     let damaged = |error| {
                         failure(io::Error::other(format!("line {number}: {error}; {HELP}")))
                     };
-                    visit(&serde_json::from_slice(&text).map_err(damaged)?)?;
+                    let line: Line<'_> = serde_json::from_slice(&text).map_err(damaged)?;
+                    if only.is_none_or(|url| line.decision.id == url) {
+                        visit(&line)?;
+                    }
                 }
                 text.clear();
             }

@@ -318,6 +318,13 @@ fn a_page_that_is_gone_stays_stored_and_may_come_back() {
         [of("/404"), of("/moved"), of("/")],
         [json!("status"), json!("redirect"), json!(null)]
     );
+    // One page, in any spelling.
+    let page = |url: &str| pagesieve().arg("pages").arg(site.path()).arg(url).assert();
+    let row = stdout(&page("http://A.test/moved?utm_source=x").success());
+    let row: Vec<Value> = row.lines().map(|row| serde_json::from_str(row).unwrap()).collect();
+    let all = rows.iter().filter(|row| row["url"] == "http://a.test/moved");
+    assert_eq!(row, all.cloned().collect::<Vec<_>>());
+    page("http://a.test/unknown").code(1).stdout("");
     let explained = PastRun::open(site.path()).unwrap().explain("http://a.test/404").unwrap();
     let revisits = explained.unwrap().revisits.unwrap();
     assert_eq!((revisits.visits, revisits.changes, revisits.gone), (1, 1, Some(Reason::Status)));
