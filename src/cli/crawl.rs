@@ -483,6 +483,14 @@ impl Target {
             let help = format!("did you mean {url}? A URL begins with https:// or http://");
             return Err(Failure::refused(Exit::Usage, message, help));
         }
+        if crawl::is_run(config) {
+            let run = config.display();
+            let message = format!("{run} is the directory of a run, and no configuration");
+            let help = format!(
+                "continue it with what it was begun with: `pagesieve crawl CONFIG --out {run}`, or the URLs in place of CONFIG"
+            );
+            return Err(Failure::refused(Exit::Usage, message, help));
+        }
         let mut draft = Draft::read(config, &self.flags())?;
         let agent = &mut draft.config.crawl.user_agent;
         match self.contact.as_deref() {

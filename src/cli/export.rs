@@ -303,24 +303,21 @@ pub(super) fn clusters(args: &ClustersArgs, out: &mut Out) -> Result<Exit> {
 
 /// The unique documents of the clusters of this one: one for each of its versions, the oldest first.
 fn versions(state: &State, id: &str, args: &ClustersArgs) -> Result<Vec<DocId>> {
-    let mut found = Vec::new();
-    for identity in Identity::printed_as(id, &UrlOptions::default()) {
-        if found.is_empty() {
-            found = state.documents_of(&identity)?;
-        }
-    }
+    let meant = Identity::printed_as(id, &UrlOptions::default());
     let mut unique = Vec::new();
-    for id in found {
+    for id in state.first_of(&meant)? {
         let document = state.document(id)?.map(|document| document.judgement);
         let of = document.map(|it| it.verdict.matched().map_or(it.id, |found| found.of));
         unique.extend(of.filter(|of| !unique.contains(of)));
     }
-    if unique.is_empty() {
-        let message = format!("{} has no document {id}", args.path.display());
-        let help = "of a state, only the documents of the window are known; `pagesieve explain URL --run RUN` says what became of a URL";
-        return Err(Failure::refused(Exit::Failed, message, help));
-    }
-    Ok(unique)
+    if unique.is_empty() { Err(not_held(&args.path, id)) } else { Ok(unique) }
+}
+
+/// A document that a state does not have.
+pub(super) fn not_held(state: &Path, id: &str) -> Failure {
+    let message = format!("{} has no document {id}", state.display());
+    let help = "of a state, only the documents of the window are known; `pagesieve explain URL --run RUN` says what became of a URL";
+    Failure::refused(Exit::Failed, message, help)
 }
 
 /// Writes clusters, one duplicate at a time.

@@ -20,22 +20,29 @@ use crate::{
     submission::Payload,
 };
 
-/// List the pages of a run that are nearest to a text
+/// List the pages of a run, or documents of a filter, that are nearest to a text
 ///
 /// Fingerprints the text as the run does and compares it with every unique page in the run's window. Prints the nearest pages: the bits
 /// in which fingerprints (64 bits) and signatures (256 bits) differ, the estimated similarity, URL and title. Then prints whether the
-/// run would judge the text to be a duplicate, by the run's rule unless --set or --config change it.
+/// run would judge the text to be a duplicate, by the run's rule unless --set or --config change it. The state of `filter`, `serve` or Python is
+/// asked in the same way, by the default rule unless they change it; its documents are printed by their ids.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(
+    allow_missing_positional = true,
+    after_help = "\
 Examples:
-    pagesieve lookup --run runs/docs page.html
+    pagesieve lookup runs/docs page.html
     pagesieve lookup --run runs/docs --limit 3 paragraphs.txt
     pagesieve lookup --run runs/docs new.jsonl
-    echo 'The tide is high.' | pagesieve lookup --run runs/docs -")]
+    echo 'The tide is high.' | pagesieve lookup --run seen.sqlite -"
+)]
 pub(super) struct Args {
-    /// The run directory
-    #[arg(long, value_name = "DIR")]
-    run: PathBuf,
+    /// The run directory, or the file of `filter --state` or `serve --state`
+    #[arg(long, value_name = "RUN|STATE")]
+    run: Option<PathBuf>,
+    /// The same, without the option
+    #[arg(value_name = "RUN|STATE", conflicts_with = "run")]
+    of: Option<PathBuf>,
     /// The text: an HTML page, JSON lines as for `filter`, a directory of pages, or a plain text file
     ///
     /// A file that begins with a brace has JSON lines. `-` is standard input, which may have the same.
@@ -48,7 +55,13 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
-    let run = PastRun::open(&args.run)?;
+    let run = args.run.as_ref().or(args.of.as_ref()).ok_or_else(|| {
+        let message = "no run and no state of a filter is given".to_owned();
+        let help = format!("`pagesieve lookup RUN {}`", args.file.display());
+        Failure::refused(Exit::Usage, message, help)
+    })?;
+    let run = PastRun::open_window(run)?;
+    let whose = if run.is_of_filter()? { "filter" } else { "run" };
     let (config, recipe) = args.settings.config_over_run(&run)?;
     let options = config.dedup.filter();
     let preparation =
@@ -64,7 +77,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
                 if !std::mem::take(&mut is_first) {
                     writeln!(out).map_err(Failure::Output)?;
                 }
-                write(out, &prepared, &found, &options).map_err(Failure::Output)?;
+                write(out, whose, (&prepared, &found), &options).map_err(Failure::Output)?;
             }
             Ok(())
         },
@@ -112,7 +125,12 @@ fn is_text(start: &[u8]) -> bool {
     !start.is_empty() && !others.iter().any(|other| start.starts_with(other))
 }
 
-fn write(out: &mut Out, text: &Prepared, found: &Lookup, options: &Options) -> io::Result<()> {
+fn write(
+    out: &mut Out,
+    whose: &str,
+    (text, found): (&Prepared, &Lookup),
+    options: &Options,
+) -> io::Result<()> {
     let Prepared { document, truncated, .. } = text;
     let [chars, features] =
         [(document.chars, "character"), (document.sketch.text.features, "feature")]
@@ -122,18 +140,23 @@ fn write(out: &mut Out, text: &Prepared, found: &Lookup, options: &Options) -> i
         writeln!(out, "truncated ({}): the rest is ignored", why.as_str())?;
     }
     if !found.nearest.is_empty() {
-        let pages = counted(found.compared, "page");
-        writeln!(out, "\nnearest of the {pages} in the run's window:\n")?;
-        writeln!(out, "  of 64  of 256  similarity  page")?;
+        let what = if whose == "run" { "page" } else { "document" };
+        let all = counted(found.compared, what);
+        writeln!(out, "\nnearest of the {all} in the {whose}'s window:\n")?;
+        writeln!(out, "  of 64  of 256  similarity  {what}")?;
         found.nearest.iter().try_for_each(|near| write_page(out, near))?;
     }
-    writeln!(out, "\nThe run would judge it {}", verdict(document, found, options))
+    writeln!(out, "\nThe {whose} would judge it {}", verdict(document, found, options))
 }
 
 fn write_page(out: &mut Out, near: &NearPage) -> io::Result<()> {
     let NearPage { page, distance, signature_distance } = near;
     let similarity = floored(similarity(*signature_distance), 4);
-    write!(out, "  {distance:>5}  {signature_distance:>6}  {similarity:>10}  {}", page.name)?;
+    write!(
+        out,
+        "  {distance:>5}  {signature_distance:>6}  {similarity:>10}  {}",
+        GivenId::of(&page.name)
+    )?;
     match &page.title {
         Some(title) => writeln!(out, "  {title:?}"),
         None => writeln!(out),
@@ -146,7 +169,8 @@ fn verdict(document: &Document, found: &Lookup, options: &Options) -> String {
     match (&found.matched, only_equal(&document.sketch.text, options)) {
         (Some((found, page)), _) => {
             let (word, why) = kind_in_run(found);
-            let verdict = format!("{word} of {}:\n{why}: {}", page.name, distances(found));
+            let verdict =
+                format!("{word} of {}:\n{why}: {}", GivenId::of(&page.name), distances(found));
             if found.kind == Kind::Near { format!("{verdict}\n{}", rule()) } else { verdict }
         }
         (None, Some(why)) => format!("unique: it {why}"),

@@ -1,7 +1,8 @@
 //! The run directory: whether it holds a run, what its state keeps as JSON, and how a run is deleted.
 
 use std::{
-    fs, io,
+    fs,
+    io::{self, Read},
     path::{Path, PathBuf},
 };
 
@@ -26,6 +27,14 @@ pub fn is_run(directory: &Path) -> bool {
 /// The file of a state: this one, or that of the run in this directory.
 pub(crate) fn state_in(path: &Path) -> PathBuf {
     if path.is_dir() { path.join(STATE) } else { path.to_owned() }
+}
+
+/// Whether this may be a run or a state: a directory, or a file of SQLite.
+#[cfg(feature = "cli")]
+pub(crate) fn may_have_state(path: &Path) -> bool {
+    let mut start = [0; 16];
+    let mut read = || fs::File::open(path)?.read_exact(&mut start);
+    path.is_dir() || (path.is_file() && read().is_ok() && start == *b"SQLite format 3\0")
 }
 
 /// Opens the state of a run to read it.

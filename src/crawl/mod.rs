@@ -28,6 +28,8 @@ pub use crate::report::{End, Report};
 pub(crate) use against::{hash_seed_of, recipe_of};
 pub use control::{Control, Progress, SlowHosts, Tally, Waits};
 #[cfg(feature = "cli")]
+#[cfg(feature = "cli")]
+pub(crate) use directory::may_have_state;
 pub(crate) use directory::state_in;
 pub use directory::{delete_run, is_run};
 pub use dry_run::{Forecast, ForecastUrl, SeedProblem, check_seeds, dry_run};

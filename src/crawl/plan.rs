@@ -318,7 +318,7 @@ fn why_no_run(path: &Path) -> String {
     match (path.metadata(), path.join(STATE).metadata()) {
         (Err(error), _) if is_absent(&error) => "there is no such directory".to_owned(),
         (Err(error), _) => error.to_string(),
-        (Ok(found), _) if !found.is_dir() => "it is a file".to_owned(),
+        (Ok(found), _) if !found.is_dir() => "it is a file; `pagesieve clusters`, `explain` and `lookup` also read the state of a filter".to_owned(),
         (_, Err(error)) if !is_absent(&error) => format!("its {STATE} cannot be read: {error}"),
         _ => format!("its {STATE} is missing or empty"),
     }

@@ -16,6 +16,8 @@ use super::{
     learnt,
     plan::{CrawlError, Dedup, STATE},
 };
+#[cfg(feature = "cli")]
+use crate::submission::Identity;
 use crate::{
     filter::{Content, Document, Engine, Key, Match, Options, Thresholds},
     fingerprint::{HashSeed, Recipe},
@@ -213,21 +215,70 @@ impl PastRun {
     /// # Errors
     /// If there is none, or its state cannot be read.
     pub fn open(directory: &Path) -> Result<Self, CrawlError> {
-        let state = open_run(directory)?;
-        let recorded = RecordedRecipe::read(&state)?;
-        let hash_seed = recorded.hash_seed.ok_or(StateError::Damaged("it has no hash seed"))?;
-        Ok(Self { path: directory.join(STATE), state, recorded, hash_seed })
+        Self::of(open_run(directory)?, directory.join(STATE))
     }
 
-    /// How the run judges: its `[dedup]` table as of the last page that was judged.
+    /// Opens the run in this directory, or the state of a filter in this file. That has documents, but knows nothing of URLs.
+    ///
+    /// # Errors
+    /// If there is neither, or the state cannot be read.
+    pub fn open_window(path: &Path) -> Result<Self, CrawlError> {
+        if !path.is_file() {
+            return Self::open(path);
+        }
+        let this = Self::of(State::read(path)?, path.to_owned())?;
+        if this.is_of_filter()? { Ok(this) } else { Err(CrawlError::NoRun(path.to_owned())) }
+    }
+
+    fn of(state: State, path: PathBuf) -> Result<Self, CrawlError> {
+        let recorded = RecordedRecipe::read(&state)?;
+        let hash_seed = recorded.hash_seed.ok_or(StateError::Damaged("it has no hash seed"))?;
+        Ok(Self { path, state, recorded, hash_seed })
+    }
+
+    /// Whether it is the state of a filter, and no run.
+    ///
+    /// # Errors
+    /// If the state cannot be read.
+    pub fn is_of_filter(&self) -> Result<bool, CrawlError> {
+        Ok(self.state.meta::<String>("kind")?.is_some())
+    }
+
+    /// How the run judges: its `[dedup]` table as of the last page that was judged. A filter records only how it makes fingerprints; the rest are
+    /// the defaults.
     ///
     /// # Errors
     /// If the state cannot be read.
     pub fn options(&self) -> Result<Dedup, CrawlError> {
-        Ok(self
-            .state
-            .json("dedup")?
-            .ok_or(StateError::Damaged("it does not say how pages are judged"))?)
+        let options = self.state.json("dedup")?;
+        match self.recorded.segment_and_folding() {
+            Some((segment, fold_chinese)) if options.is_none() && self.is_of_filter()? => {
+                Ok(Dedup { segment, fold_chinese, ..Dedup::default() })
+            }
+            _ => Ok(options.ok_or(StateError::Damaged("it does not say how pages are judged"))?),
+        }
+    }
+
+    /// The documents of the window, or of the run, that somebody may mean who has read this id in an output: versions of one, the oldest first; each
+    /// with what it repeats, if that is known.
+    ///
+    /// # Errors
+    /// If the state cannot be read.
+    #[cfg(feature = "cli")]
+    pub(crate) fn versions(
+        &self,
+        printed: &str,
+    ) -> Result<Vec<(JudgedDocument, Option<JudgedDocument>)>, CrawlError> {
+        let meant = Identity::printed_as(printed, &UrlOptions::default());
+        let mut versions = Vec::new();
+        for id in self.state.first_of(&meant)? {
+            let found = self.state.document(id)?;
+            let document = found.ok_or(StateError::Damaged("a document is gone"))?;
+            let of = document.judgement.verdict.matched().map(|found| found.of);
+            let matched = of.map(|of| self.state.document(of)).transpose()?.flatten();
+            versions.push((document, matched));
+        }
+        Ok(versions)
     }
 
     /// How the run's texts were fingerprinted. Texts to be compared with them must be fingerprinted so too.

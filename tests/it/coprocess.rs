@@ -427,6 +427,68 @@ fn all_versions_of_a_document_show_their_duplicates() {
     assert_eq!(found, [json!(["a", "b"]), json!(["a", "c"])]);
 }
 
+#[test]
+fn the_state_of_a_filter_is_asked_like_a_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = |first: &str| {
+        let words: String = (0..300).map(|word| format!("word{word} ")).collect();
+        format!("{first} {words}")
+    };
+    let input: String = [
+        json!({"id": "a", "text": text("one"), "time": "2026-01-02T03:04:05Z"}),
+        json!({"id": 7, "text": text("two"), "time": "2026-01-02T03:04:06Z"}),
+        json!({"id": "a", "text": "Something else.", "time": "2026-01-02T03:04:07Z"}),
+        json!({"url": "http://a.test/?utm_source=x", "text": "A third one.", "time": "2026-01-02T03:04:08Z"}),
+    ]
+    .map(|line| line.to_string() + "\n")
+    .concat();
+    let call = |arguments: &[&str]| {
+        let mut command = pagesieve();
+        command.current_dir(&directory).args(arguments);
+        command
+    };
+    let options = ["--set", "dedup.segment=ngrams"];
+    let filter = [&["filter", "--state", "seen.db"], &options[..]].concat();
+    call(&filter).write_stdin(input).assert().success();
+    let explain = |id: &str| stdout(&call(&["explain", "seen.db", id]).assert().success());
+    let near = explain("7");
+    assert!(
+        near.starts_with("7\noutcome         a near duplicate of a: ")
+            && near.contains("\ndistance ")
+            && near.ends_with("\njudged          2026-01-02T03:04:06Z\n"),
+        "{near}"
+    );
+    let both = explain("a");
+    let outcomes = both.lines().filter(|line| *line == "outcome         unique");
+    assert_eq!(outcomes.count(), 2, "{both}");
+    assert!(both.ends_with("\njudged          2026-01-02T03:04:07Z\n"), "{both}");
+    assert!(explain("http://a.test").starts_with("http://a.test/?utm_source=x\n"));
+    let refused = stderr(&call(&["explain", "seen.db", "none"]).assert().code(1).stdout(""));
+    assert!(refused.contains("seen.db has no document none"), "{refused}");
+    // By the state's own recipe.
+    let lookup = |arguments: &[&str]| {
+        let arguments = [&["lookup", "--run", "seen.db", "-"], arguments].concat();
+        stdout(&call(&arguments).write_stdin(text("three")).assert().success())
+    };
+    let found = lookup(&[]);
+    assert!(
+        found.contains("nearest of the 1 document in the filter's window")
+            && found.contains("The filter would judge it a near duplicate of a:"),
+        "{found}"
+    );
+    let strict = lookup(&["--set", "dedup.radius=0", "--set", "dedup.article=false"]);
+    assert!(strict.contains("The filter would judge it"), "{strict}");
+    call(&["lookup", "--run", "seen.db", "-", "--set", "dedup.segment=jieba"])
+        .write_stdin("A text.")
+        .assert()
+        .code(2);
+    for command in ["pages", "export", "links", "rules", "report"] {
+        let refused = stderr(&call(&[command, "seen.db"]).assert().code(2).stdout(""));
+        let refused = refused.replace('│', " ").split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(refused.contains("`explain` and `lookup` also read the state of a filter"));
+    }
+}
+
 /// A page of many words.
 fn page(number: u32) -> String {
     let words: String = (0..200).map(|word| format!("p{number}w{word} ")).collect();

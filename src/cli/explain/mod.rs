@@ -1,4 +1,4 @@
-//! `pagesieve explain`: why two documents are duplicates, or not; and what happened to a URL of a run.
+//! `pagesieve explain`: why two documents are duplicates, or not; and what happened to a URL of a run, or to a document of a filter.
 
 mod pair;
 mod side;
@@ -13,22 +13,24 @@ use super::{
     Exit, Failure, Out, Result,
     crawl::absolute,
     document::{Settings, recipe},
+    export::not_held,
     rule::distances,
 };
 use crate::{
-    crawl::{PastRun, Revisits, UrlExplanation},
-    page::floored,
+    crawl::{PastRun, Revisits, UrlExplanation, may_have_state},
+    page::{GivenId, floored},
     report::counted,
     state::{JudgedDocument, Reason, UrlState},
 };
-use side::{Run, Stored, judged, stored, why_truncated};
+use side::{Run, Stored, judged, outcome, stored, why_truncated};
 
 /// Explain why two documents are duplicates or not, or what happened to a URL
 ///
 /// With two documents, prints how the filter judges the second after the first: the rule, sizes, distances, similarity,
 /// and the most important features in which they differ. Documents are HTML or text files; with --run also URLs of the run. Pages are compared
 /// by their articles: prints which condition of the rule is not met, what both have, what only one has, and what is boilerplate. With one
-/// URL and --run (or the run before it), prints why it was stored, dropped or not fetched.
+/// URL and --run (or the run before it), prints why it was stored, dropped or not fetched; with the id or URL of a document and the state of
+/// `filter`, `serve` or Python instead of a run, how and when it was judged.
 ///
 /// With --run, texts are fingerprinted and judged as in the run, unless --set or --config change the rule.
 #[derive(Debug, clap::Args)]
@@ -36,35 +38,52 @@ use side::{Run, Stored, judged, stored, why_truncated};
 Examples:
     pagesieve explain old.html new.html --set dedup.segment=ngrams
     pagesieve explain runs/docs http://docs.example.org/a
+    pagesieve explain seen.sqlite doc-17
     pagesieve explain --run runs/docs http://example.org/a http://example.org/b
     pagesieve explain http://docs.example.org/a saved.html --run runs/docs")]
 pub(super) struct Args {
-    /// The first document, or a URL of a run
+    /// The first document, or a URL of a run, or an id in a state; the run or state may stand before it
     a: String,
     /// The second document
     b: Option<String>,
-    /// The run directory, for URLs
-    #[arg(long, value_name = "DIR")]
+    /// The second document, if a run or state is the first of three arguments
+    #[arg(hide = true)]
+    c: Option<String>,
+    /// The run directory, for URLs; or the file of `filter --state` or `serve --state`, for ids
+    #[arg(long, value_name = "RUN|STATE")]
     run: Option<PathBuf>,
     #[command(flatten)]
     settings: Settings,
 }
 
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
-    let Args { a, b, run, settings } = args;
-    // As other commands have it: the run, then a URL.
-    let (a, b, run) = match (b, run) {
-        (Some(url), None) if Path::new(a).is_dir() => (url, None, Some(Path::new(a))),
+    let Args { a, b, c, run, settings } = args;
+    // As other commands have it: the run, then a URL or two.
+    let (a, b, run) = match (b, c, run) {
+        (Some(first), second, None) if second.is_some() || may_have_state(Path::new(a)) => {
+            (first, second.as_ref(), Some(Path::new(a)))
+        }
+        (_, Some(_), Some(_)) => {
+            let message = "three documents are given, but a comparison takes two".to_owned();
+            return Err(Failure::refused(Exit::Usage, message, "leave one of them out"));
+        }
         _ => (a, b.as_ref(), run.as_deref()),
     };
     let Some(directory) = run else {
         return compare_files(args, out).map(|()| Exit::Done);
     };
-    let run = Run { past: PastRun::open(directory)?, directory };
+    let run = Run { past: PastRun::open_window(directory)?, directory };
+    let is_of_filter = run.past.is_of_filter()?;
     // A single URL is not judged, but invalid settings are errors there too.
     let (config, recipe) = settings.config_over_run(&run.past)?;
     match b {
+        Some(b) if is_of_filter && [a, b].iter().any(|name| is_url(name)) => {
+            let message = format!("{} keeps no texts to compare", directory.display());
+            let help = "save both documents as files, and name the files";
+            return Err(Failure::refused(Exit::Usage, message, help));
+        }
         Some(b) => pair::compare(out, [a, b], &config, recipe, Some(&run))?,
+        None if is_of_filter => explain_document(out, a, &run)?,
         None if is_url(a) => explain_url(out, a, &run)?,
         None => {
             let message = format!(
@@ -86,6 +105,11 @@ fn compare_files(args: &Args, out: &mut Out) -> Result<()> {
         return Err(Failure::refused(Exit::Usage, message, "add `--run DIR`, the run directory"));
     }
     let b = args.b.as_ref().ok_or_else(|| {
+        if may_have_state(Path::new(&args.a)) {
+            let message = format!("{} is given, but nothing that is to be explained", args.a);
+            let help = "add a URL of the run, or the id of a document in the state";
+            return Failure::refused(Exit::Usage, message, help);
+        }
         let message = "only one document is given, but a comparison needs two".to_owned();
         let help = "add the other one; or give a URL with `--run DIR` to see what happened to it";
         Failure::refused(Exit::Usage, message, help)
@@ -98,6 +122,27 @@ fn is_url(name: &str) -> bool {
     ["http://", "https://"].iter().any(|scheme| {
         name.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
     })
+}
+
+/// Writes what the state of a filter has of a document, for each of its versions.
+fn explain_document(out: &mut Out, id: &str, run: &Run<'_>) -> Result<()> {
+    let versions = run.past.versions(id)?;
+    if versions.is_empty() {
+        return Err(not_held(run.directory, id));
+    }
+    for (number, (document, matched)) in versions.iter().enumerate() {
+        let mut write = || {
+            if number > 0 {
+                writeln!(out)?;
+            }
+            writeln!(out, "{}", GivenId::of(&document.name))?;
+            let outcome = outcome(document, matched.as_ref(), "");
+            write_judgement(out, document, matched.as_ref(), (&outcome, None))?;
+            writeln!(out, "judged          {}", jiff::Timestamp::from(document.judgement.at))
+        };
+        write().map_err(Failure::Output)?;
+    }
+    Ok(())
 }
 
 /// Writes what a run knows about a URL.
@@ -139,7 +184,8 @@ fn write(out: &mut Out, explanation: &UrlExplanation, line: Option<&Stored>) -> 
     let row = &explanation.url;
     writeln!(out, "{}", row.url)?;
     if let Some(document) = &explanation.document {
-        write_judgement(out, document, explanation.matched.as_ref(), line)?;
+        let matched = explanation.matched.as_ref();
+        write_judgement(out, document, matched, (&judged(document, matched), line))?;
         if let Some(run) = &explanation.against {
             writeln!(out, "of the run      {run}")?;
         }
@@ -190,16 +236,20 @@ fn write_judgement(
     out: &mut Out,
     document: &JudgedDocument,
     matched: Option<&JudgedDocument>,
-    line: Option<&Stored>,
+    (outcome, line): (&str, Option<&Stored>),
 ) -> io::Result<()> {
     let judgement = &document.judgement;
-    writeln!(out, "outcome         {}", judged(document, matched))?;
+    writeln!(out, "outcome         {outcome}")?;
     if let Some(found) = judgement.verdict.matched() {
         writeln!(out, "distance        {}", distances(found))?;
     }
     if let Some(((_, similarity), page)) = judgement.nearest.zip(matched) {
         let similarity = floored(similarity, 4);
-        writeln!(out, "nearest         {}: similarity {similarity}, too little", page.name)?;
+        writeln!(
+            out,
+            "nearest         {}: similarity {similarity}, too little",
+            GivenId::of(&page.name)
+        )?;
     }
     if let Some(title) = &document.title {
         writeln!(out, "title           {title}")?;

@@ -11,7 +11,7 @@ use crate::{
     filter::{Content as PageContent, Document, Facts, Kind, Verdict, lines_of_blocks},
     fingerprint::{Class, Feature, Fingerprinter, Signature},
     input::{Input, Prepared, prepare_with_text},
-    page::{DocId, Origin, Outline, Timestamp},
+    page::{DocId, GivenId, Origin, Outline, Timestamp},
     sink::{PAGES, PageLine, lines_of},
     state::{JudgedDocument, KeptText},
     submission::{Payload, Preparation, Submission},
@@ -183,13 +183,24 @@ fn of_page(run: &Run<'_>, url: &str, preparation: &Preparation) -> Result<Side> 
 
 /// The decision of the run about a page.
 pub(super) fn judged(document: &JudgedDocument, matched: Option<&JudgedDocument>) -> String {
-    let kept = if document.stored { "stored" } else { "not stored" };
+    outcome(document, matched, if document.stored { "; stored" } else { "; not stored" })
+}
+
+/// The decision about a document, and what was done with it.
+pub(super) fn outcome(
+    document: &JudgedDocument,
+    matched: Option<&JudgedDocument>,
+    done: &str,
+) -> String {
     let Some(found) = document.judgement.verdict.matched() else {
-        return format!("unique; {kept}");
+        return format!("unique{done}");
     };
     let (word, why) = kind_in_run(found);
-    let of = matched.map_or("an earlier page", |matched| matched.name.as_str());
-    format!("{word} of {of}; {kept}: {why}")
+    let of = matched.map_or_else(
+        || "a document that is not there any more".to_owned(),
+        |matched| GivenId::of(&matched.name).to_string(),
+    );
+    format!("{word} of {of}{done}: {why}")
 }
 
 /// Why a page is truncated, by the code of the limit that it reached.
