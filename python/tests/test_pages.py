@@ -54,7 +54,7 @@ class Window:
 
     def note(self, url: str):
         """Only files beside the page are asked for."""
-        beside = self.url.split("?")[0].rsplit("/", 1)[0] + "/"
+        beside = re.split("[?#]", self.url)[0].rsplit("/", 1)[0] + "/"
         if not url.startswith(beside):
             self.faults.append(f"request: {url}")
 
@@ -258,6 +258,88 @@ def test_a_search_says_how_many_rows_of_each_table_it_has_found(chromium, report
         assert shown.faults == []
 
 
+@pytest.fixture(scope="module")
+def mirrored(serve, tmp_path_factory) -> tuple:
+    """A server whose pages two hosts have, all of them, and one page that more than a hundred others repeat."""
+    site = tmp_path_factory.mktemp("mirrored")
+    links = ""
+    for number in range(150):
+        text = article("login") if number >= 30 else article(f"mirrored {number}")
+        (site / f"{number}.html").write_text(PAGE.format(f"Page {number}", text, ""))
+        links += f'<a href="{number}.html">x</a>'
+    (site / "index.html").write_text(PAGE.format("Index", article("mirrored"), links))
+    return serve(site), ["--set", "dedup.same_site.links='follow'", "--set", "dedup.cross_site.links='follow'"]
+
+
+def check_that_alarms_lead_to_their_evidence(page, kinds: set):
+    """Each link of a warning leads to the row or the group that it is about, open and in sight."""
+    links = page.locator("#attention ~ .warning a").evaluate_all("all => all.map(it => it.getAttribute('href'))")
+    assert {link.split("-")[0] for link in links} >= kinds
+    for link in links:
+        page.locator(f"#attention ~ .warning a[href='{link}']").first.click()
+        target = page.locator(f"[id='{link[1:]}']")
+        target.wait_for()
+        assert target.evaluate("it => { const box = it.getBoundingClientRect(); return box.top < innerHeight && box.bottom > 0; }"), link
+        assert target.evaluate("it => it.tagName !== 'DETAILS' || it.open"), link
+
+
+def test_a_warning_links_to_the_row_or_group_that_it_is_about(chromium, program, mirrored, tmp_path):
+    server, follow = mirrored
+    subprocess.run([program, *line(server, tmp_path / "run", "--delay", "1ms", *follow)], check=True, capture_output=True)
+    report = (tmp_path / "run/report.html").as_uri()
+    with window(chromium, report, 1024, "light") as shown:
+        # Also if a filter leaves the group out.
+        shown.page.select_option("#kind", "near")
+        check_that_alarms_lead_to_their_evidence(shown.page, {"#host", "#group"})
+        assert shown.faults == []
+    with window(chromium, f"{report}#url-http://localhost:{server.server_port}/7.html", 1024, "light") as shown:
+        # What has no part of its own is searched.
+        assert shown.page.input_value("#find").endswith("/7.html") and shown.page.locator("#clusters li.found").count() > 0
+        assert shown.faults == []
+
+
+def test_an_alarm_of_the_live_page_links_to_the_report_so_far(chromium, program, mirrored, tmp_path):
+    server, follow = mirrored
+    crawl = Live(program, server, tmp_path / "run", None, "60ms", *follow)
+    try:
+        with window(chromium, crawl.url, 1024, "light") as shown:
+            alarm = shown.page.locator("#alarms .warning a.evidence[href^='report#host-']")
+            alarm.first.wait_for(timeout=60_000)
+            part = alarm.first.get_attribute("href").split("#")[1]
+            alarm.first.click()
+            shown.page.locator(f"[id='{part}']").wait_for()
+            check_that_alarms_lead_to_their_evidence(shown.page, {"#host"})
+            assert shown.page.locator(".badge").text_content() == "running"
+            shown.page.locator("header a").click()
+            shown.page.locator("#judged tr").first.wait_for()
+            assert shown.faults == []
+        metrics = urllib.request.urlopen(f"{crawl.url}metrics").read().decode()
+        assert 'pagesieve_crawl_alarms_total{kind="mirror"} 1\n' in metrics
+    finally:
+        crawl.process.kill()
+        crawl.process.communicate()
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_report_prints_to_a_few_pages(chromium, reports, scheme, tmp_path):
+    with window(chromium, reports["trap"], 1024, scheme) as shown:
+        page, seen = shown.page, lambda selector: shown.page.locator(f"{selector}:visible").count()
+        assert seen("#clusters > details") > 50 and seen(".printed") == 0
+        file = tmp_path / "report.pdf"
+        page.pdf(path=file, format="A4")
+        assert len(re.findall(rb"/Type\s*/Page\b(?!s)", file.read_bytes())) <= 15
+        page.emulate_media(media="print")
+        assert seen("#clusters > details") == 25 and seen("#clusters > details[open]") == 1, "nothing is opened for it"
+        assert seen("#clusters ~ .printed") == 1 and seen(":is(.find, nav, .controls)") == 0
+        cut = "[...document.querySelectorAll('.chart, .warning, .figures')].every(it => getComputedStyle(it).breakInside === 'avoid')"
+        assert page.evaluate(cut)
+        # Ink is dark, whatever the screen.
+        assert page.evaluate("getComputedStyle(document.body).color") == "rgb(27, 36, 48)"
+        page.evaluate("for (const it of document.querySelectorAll('#skipped details')) it.open = true")
+        assert 0 < seen("#skipped-status tbody tr") <= 25 and seen("#skipped-status .printed") == 1
+        assert shown.faults == []
+
+
 def test_hostile_texts_are_shown_as_text(chromium, reports, trap):
     with window(chromium, reports["trap"], 1024, "light") as shown:
         page, texts = shown.page, trap[1]
@@ -340,11 +422,11 @@ def test_of_many_groups_the_first_are_drawn_and_all_are_searched(chromium, progr
 class Live:
     """A crawl with a live page."""
 
-    def __init__(self, program: Path, server, out: Path, token: str | None):
+    def __init__(self, program: Path, server, out: Path, token: str | None, delay: str = "150ms", *more: str):
         environment = {name: value for name, value in os.environ.items() if name != "PAGESIEVE_TOKEN"}
         if token:
             environment["PAGESIEVE_TOKEN"] = token
-        arguments = line(server, out, "--delay", "150ms", "--live=127.0.0.1:0")
+        arguments = line(server, out, "--delay", delay, "--live=127.0.0.1:0", *more)
         self.process = subprocess.Popen([program, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment)
         said = next(said for said in self.process.stderr if said.startswith("live page: "))
         self.url = said.split()[-1]

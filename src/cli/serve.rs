@@ -7,7 +7,11 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use tokio::{net::TcpListener, sync::watch, task::JoinSet};
+use tokio::{
+    net::TcpListener,
+    sync::{Mutex, watch},
+    task::JoinSet,
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -154,7 +158,8 @@ pub(super) async fn show_live(
     let (pause, paused) = watch::channel(false);
     let (name, directory) = (plan.name.clone(), plan.directory.clone());
     let ((slowest, slow), stop) = (watch::channel(SlowHosts::default()), control.stop.clone());
-    let shown = Shown { name, directory, progress, slow, end, pause, stop, token };
+    let report = Mutex::default();
+    let shown = Shown { name, directory, progress, slow, end, pause, stop, token, report };
     tasks.spawn(show(listener, shown, ended));
     notify(format_args!("live page: http://{address}/"));
     Ok(control.with_pause(paused).with_slow(slowest))

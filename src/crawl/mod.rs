@@ -36,12 +36,12 @@ pub use dry_run::{Forecast, ForecastUrl, SeedProblem, check_seeds, dry_run};
 pub use plan::{Cluster, CrawlError, Dedup, Links, Options, Plan, Policy, Store};
 #[cfg(feature = "cli")]
 pub(crate) use read_run::NearDuplicate;
-#[cfg(feature = "serve")]
-pub(crate) use read_run::judged_last;
 pub use read_run::{
     JudgedPage, Link, Lookup, NearPage, Outcome, PastRun, Recent, Revisits, RunWindow, Standing,
     UrlExplanation, report, standing,
 };
+#[cfg(feature = "serve")]
+pub(crate) use read_run::{judged_last, running_report};
 pub use upkeep::{Damage, Repair, Verification, backup, repair, verify};
 
 /// Runs a crawl, or continues it, until nothing is left to fetch, a budget is spent, or it is stopped.

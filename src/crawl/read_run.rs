@@ -173,7 +173,7 @@ pub struct Recent {
     /// The hosts that get no requests for the time being, and why.
     pub suspended: Vec<String>,
     /// What was noticed while pages were judged, and what to do about it.
-    pub alarms: Vec<String>,
+    pub alarms: Vec<Warning>,
 }
 
 /// A near duplicate and what it repeats.
@@ -401,7 +401,7 @@ impl PastRun {
         Ok(Recent {
             judged: judged_last(&self.state, most)?,
             suspended: suspended.iter().map(|host| format!("{}: {host}", host.name)).collect(),
-            alarms: Builder::load(&self.state)?.alarms().1.map(ToString::to_string).collect(),
+            alarms: Builder::load(&self.state)?.alarms().1.cloned().collect(),
         })
     }
 
@@ -639,12 +639,11 @@ pub fn report(directory: &Path) -> Result<(Report, bool), CrawlError> {
         Err(error) if !error.is_busy() && !error.is_read_only() => return Err(error.into()),
         lock => lock,
     };
-    let state = open_run(directory)?;
-    let mut facts = facts(&state)?;
     if lock.as_ref().is_err_and(StateError::is_busy) {
-        (facts.end, facts.finished) = (End::Running, Timestamp::now().into());
+        return Ok((running_report(directory)?, false));
     }
-    let report = summarise(&state, &Builder::load(&state)?, facts, directory)?;
+    let state = open_run(directory)?;
+    let report = summarise(&state, &Builder::load(&state)?, facts(&state)?, directory)?;
     if lock.is_err() {
         return Ok((report, false));
     }
@@ -653,6 +652,17 @@ pub fn report(directory: &Path) -> Result<(Report, bool), CrawlError> {
         Err(ReportError::Write(error)) if error.is_read_only() => Ok((report, false)),
         written => Ok(written.map(|()| (report, true))?),
     }
+}
+
+/// The report of a run as of its last commit, while its crawl is running: its end is [`End::Running`].
+///
+/// # Errors
+/// If there is no run, or its state cannot be read.
+pub(crate) fn running_report(directory: &Path) -> Result<Report, CrawlError> {
+    let state = open_run(directory)?;
+    let facts = facts(&state)?;
+    let facts = Report { end: End::Running, finished: Timestamp::now().into(), ..facts };
+    summarise(&state, &Builder::load(&state)?, facts, directory)
 }
 
 /// How far a run is.

@@ -2,28 +2,33 @@
 //!
 //! It shows the progress, and the state as of its last commit: so it has the numbers of the report.
 
-mod metrics;
-
 use std::{
     path::PathBuf,
     sync::{Arc, OnceLock},
+    time::{Duration, Instant},
 };
 
+use askama::Template;
 use axum::{
     Router,
+    body::Bytes,
     extract::{Path as InPath, State},
     http::{StatusCode, header},
-    response::{IntoResponse, Response},
+    response::{Html, IntoResponse, Response},
     routing::{get, post},
 };
 use serde_json::{Value, json};
-use tokio::{net::TcpListener, sync::watch, task::spawn_blocking};
+use tokio::{
+    net::TcpListener,
+    sync::{Mutex, watch},
+    task::spawn_blocking,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    crawl::{CrawlError, PastRun, Progress, SlowHosts},
+    crawl::{CrawlError, PastRun, Progress, SlowHosts, running_report},
     page::{counted, thousands},
-    report::{End, HTML},
+    report::{ALARMS, End, HTML, Point, Warning},
     serve::{RECENT, Source, accept, for_browsers, page},
 };
 
@@ -31,9 +36,11 @@ use crate::{
 const SUSPENDED: usize = 20;
 /// The most connections.
 const CONNECTIONS: usize = 64;
+/// A report that was made less than this ago is sent again.
+const FRESH: Duration = Duration::from_secs(10);
 
 /// A crawl that is shown.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Shown {
     pub(crate) name: String,
     pub(crate) directory: PathBuf,
@@ -48,6 +55,8 @@ pub(crate) struct Shown {
     pub(crate) stop: CancellationToken,
     /// What a browser must send, and without which nobody can pause or stop it.
     pub(crate) token: Option<String>,
+    /// The report that was made last, and when.
+    pub(crate) report: Mutex<Option<(Instant, Bytes)>>,
 }
 
 /// Serves the page until the crawl has ended, and the open pages show its end.
@@ -56,6 +65,7 @@ pub(crate) async fn serve(listener: TcpListener, shown: Shown, ended: Cancellati
     let (page, showing) = page(Arc::clone(&shown) as Arc<dyn Source>, ended.clone());
     let live = Router::new()
         .route("/metrics", get(metrics))
+        .route("/report", get(report))
         .route("/{command}", post(command))
         .with_state(Arc::clone(&shown))
         .merge(page);
@@ -74,6 +84,7 @@ impl Source for Shown {
         let Progress { counts, max_pages, active_hosts, in_flight, waits, .. } =
             *self.progress.borrow();
         let SlowHosts { left, hosts: mut slow, .. } = self.slow.borrow().clone();
+        let alarm = |it: &Warning| json!({"text": it.to_string(), "evidence": it.evidence()});
         let more = recent.suspended.len().saturating_sub(SUSPENDED);
         slow.extend(recent.suspended.into_iter().take(SUSPENDED));
         slow.extend((more > 0).then(|| format!("and {}", counted(more, "more suspended host"))));
@@ -108,17 +119,45 @@ impl Source for Shown {
             "series": series,
             "judged": recent.judged,
             "slow": slow,
-            "alarms": recent.alarms,
+            "alarms": recent.alarms.iter().map(alarm).collect::<Vec<_>>(),
         })
     }
 }
 
+/// The counts of a crawl as they are now, over all its starts, and its last point, in the older format of Prometheus.
+#[derive(Template)]
+#[template(
+    path = "metrics.txt",
+    config = "src/live/askama.toml",
+    escape = "none",
+    whitespace = "preserve"
+)]
+struct Metrics {
+    now: Progress,
+    last: Point,
+}
+
 async fn metrics(State(shown): State<Arc<Shown>>) -> impl IntoResponse {
     let kind = "text/plain; version=0.0.4; charset=utf-8";
-    let progress = *shown.progress.borrow();
+    let now = *shown.progress.borrow();
     let last = move || PastRun::open(&shown.directory).ok()?.series(1).ok()?.pop();
     let last = spawn_blocking(last).await.ok().flatten().unwrap_or_default();
-    ([(header::CONTENT_TYPE, kind)], metrics::text(progress, &last))
+    let text = Metrics { now, last }.render().expect("the template writes into memory");
+    ([(header::CONTENT_TYPE, kind)], text)
+}
+
+/// The report as of the last commit. One at a time is made.
+async fn report(State(shown): State<Arc<Shown>>) -> Response {
+    let mut last = shown.report.lock().await;
+    if last.as_ref().is_none_or(|(at, _)| at.elapsed() >= FRESH) {
+        let directory = shown.directory.clone();
+        let made = spawn_blocking(move || running_report(&directory).map(|it| it.html())).await;
+        *last = made.ok().and_then(Result::ok).map(|html| (Instant::now(), html.into()));
+    }
+    last.as_ref().map_or_else(
+        || (StatusCode::NOT_FOUND, "nothing is committed yet: load it again\n").into_response(),
+        |(_, html)| Html(html.clone()).into_response(),
+    )
 }
 
 async fn command(State(shown): State<Arc<Shown>>, InPath(command): InPath<String>) -> Response {

@@ -29,13 +29,6 @@ pub struct BrokenLink {
     pub redirects: Vec<String>,
 }
 
-impl BrokenLink {
-    /// How many pages are not named.
-    pub(super) fn unnamed(&self) -> u64 {
-        self.pages.saturating_sub(self.referrers.len() as u64)
-    }
-}
-
 /// The URLs that may be broken links, collected while all URLs are read.
 #[derive(Debug, Default)]
 pub(crate) struct Broken {

@@ -3,6 +3,7 @@
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, HashMap},
+    mem,
 };
 
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,7 @@ use crate::{
     page::DocId,
     report::{
         ALARMS, BROKEN, CHANGED, ChangedPage, Counts, Distributions, EXAMPLES, End, Example, Host,
-        MANY_DUPLICATES, NEAR_MISSES, NearMiss, Omitted, POINTS, Pass, Point, Report, SEEDS, Saved,
+        MANY_DUPLICATES, NEAR_MISSES, NearMiss, POINTS, Pass, Point, Report, SEEDS, Saved,
         Similarities, SuspendedHost, Unfetched, UnreachableSeed, Warning,
         broken::Broken,
         cluster::{Group, choose, clusters, site},
@@ -58,10 +59,11 @@ pub(crate) struct Pages {
     unstored: [u64; 2],
     /// Pages that need scripts, and the first of them.
     needs_scripts: (u64, DocId),
-    hosts: HashMap<String, Host>,
-    /// How many pages of a host repeat pages of another one, by the numbers of their names.
-    repeats: HashMap<(u32, u32), u64>,
-    names: HashMap<String, u32>,
+    /// The hosts, and their places by name.
+    hosts: Vec<Host>,
+    places: HashMap<String, usize>,
+    /// How many pages of a host repeat pages of another one, by their places.
+    repeats: HashMap<(usize, usize), u64>,
     groups: HashMap<DocId, Group>,
     similarities: Similarities,
     /// The unique pages that are most similar to another one, and that one: similarity, URL, document.
@@ -71,55 +73,52 @@ pub(crate) struct Pages {
     stored: u64,
 }
 
-/// The URLs that failed, counted.
+/// The URLs that were skipped or wait, counted.
 #[derive(Debug, Default)]
 struct Urls {
-    seeds: Seeds,
+    /// How many seeds could not be reached, and the first of them.
+    unreachable: (u64, Vec<UnreachableSeed>),
+    /// The same of those with an answer that is no page.
+    pageless: (u64, Vec<UnreachableSeed>),
     broken: Broken,
     suspended: Vec<SuspendedHost>,
     /// Whether hosts with queued URLs ask for a longer pause than is allowed.
     is_postponed: bool,
-    examples: BTreeMap<Reason, Vec<Example>>,
+    /// The first of each reason.
+    examples: BTreeMap<Reason, Vec<UrlRow>>,
 }
 
-/// Seeds without a page: how many, and the first of them.
-#[derive(Debug, Default)]
-struct Seeds {
-    /// Those that could not be reached.
-    unreachable: (u64, Vec<UrlRow>),
-    /// Those with an answer that is no page.
-    pageless: (u64, Vec<UrlRow>),
-    /// Hosts that do not answer, and how that was noticed. Their seeds are queued.
-    silent: HashMap<HostId, String>,
-}
-
-impl Seeds {
-    fn new(suspended: &[SuspendedRow]) -> Self {
-        let is_silent = |row: &&SuspendedRow| {
-            matches!(row.cause, SuspendCause::Unanswered(_) | SuspendCause::Stopped(_))
-        };
-        let silent =
-            suspended.iter().filter(is_silent).map(|row| (row.host, row.cause.to_string()));
-        Self { silent: silent.collect(), ..Self::default() }
-    }
-
-    /// Adds a URL that was skipped or is queued, if it is a seed without a page.
-    fn add(&mut self, row: &UrlRow, reason: Reason) {
+impl Urls {
+    /// Adds a URL that was skipped or is queued, perhaps because its host is suspended, if it is a seed without a page.
+    fn add_seed(&mut self, row: &UrlRow, reason: Reason, of_host: Option<&SuspendedRow>) {
         // Redirects of a seed have its depth. What was one has no list any more.
         let is_seed =
             row.depth == 0 && row.seed.is_some() && (row.referrer.is_none() || row.hops > 0);
-        let silent = self.silent.get(&row.host).filter(|_| reason == Reason::Host);
-        let (count, first) = if row.cause.is_some_and(SkipCause::may_pass) || silent.is_some() {
-            &mut self.unreachable
-        } else {
-            &mut self.pageless
+        // A host that does not answer keeps its seeds queued.
+        let is_silent = |host: &&SuspendedRow| {
+            matches!(host.cause, SuspendCause::Unanswered(_) | SuspendCause::Stopped(_))
         };
+        let silent = of_host.filter(is_silent).map(|host| host.cause.to_string());
+        let answered = !row.cause.is_some_and(SkipCause::may_pass) && silent.is_none();
         // The links of one that is not to be indexed were followed: it did what seeds are for.
         let is_lost = is_no_page(reason) && reason != Reason::Noindex || silent.is_some();
-        if is_seed && is_lost {
-            *count += 1;
-            let detail = silent.or(row.detail.as_ref()).cloned();
-            first.extend((first.len() < SEEDS).then(|| UrlRow { detail, ..row.clone() }));
+        if !is_seed || !is_lost {
+            return;
+        }
+        let (count, first) = if answered { &mut self.pageless } else { &mut self.unreachable };
+        *count += 1;
+        if first.len() < SEEDS {
+            let why = match (silent.or_else(|| row.detail.clone()), row.status) {
+                (None, Some(status)) => format!("status {status}"),
+                (None, None) => reason.to_string(),
+                (Some(why), _) if answered => format!("{reason}: {why}"),
+                (Some(why), _) => why,
+            };
+            let server_error = match row.cause {
+                Some(SkipCause::Incomplete) => row.status.is_some(),
+                cause => cause == Some(SkipCause::RobotsNotReceived),
+            };
+            first.push(UnreachableSeed { url: row.url.to_string(), why, server_error, answered });
         }
     }
 }
@@ -172,7 +171,7 @@ impl Builder {
     /// Notes the seeds that were not fetched because a budget was spent, and why those were not that were asked. What was known of the latter
     /// stays known.
     pub(crate) fn note_unasked(&mut self, count: u64, mut seeds: Vec<UnreachableSeed>) {
-        let (_, before) = std::mem::take(&mut self.unasked);
+        let (_, before) = mem::take(&mut self.unasked);
         for seed in seeds.iter_mut().filter(|seed| seed.why.is_empty()) {
             let known = before.iter().find(|known| known.url == seed.url);
             seed.why = known.map_or_else(String::new, |known| known.why.clone());
@@ -214,55 +213,48 @@ impl Builder {
     ) -> Result<Report, StateError> {
         let mut found = Pages::count(state)?;
         let mut urls = found.add_urls(state)?;
-        let mut counts = std::mem::take(&mut found.counts);
-        (counts.unchanged, counts.changed) = state.visit_counts()?;
-        counts.gone = self.gone;
-        run.counts = counts;
+        run.counts = mem::take(&mut found.counts);
+        (run.counts.unchanged, run.counts.changed) = state.visit_counts()?;
+        run.counts.gone = self.gone;
         if run.end == End::Done && run.counts.judged() == 0 {
             run.end = End::Nothing;
         }
-        run.suspended = std::mem::take(&mut urls.suspended);
-        run.suspended.sort_by(|a, b| b.urls.cmp(&a.urls).then_with(|| a.host.cmp(&b.host)));
+        run.seconds = (run.seconds * 1000.0).round() / 1000.0;
+        run.version = env!("CARGO_PKG_VERSION").to_owned();
+        run.pass = self.pass;
+        run.suspended = mem::take(&mut urls.suspended);
         run.series = state.series(POINTS)?;
         run.saved = found.saved(&run, &state.files()?);
-        let hosts = found.take_hosts();
-        let all: Vec<Group> = std::mem::take(&mut found.groups).into_values().collect();
-        let examples = std::mem::take(&mut urls.examples);
-        let mut broken = Vec::new();
-        let broken_count = std::mem::take(&mut urls.broken).for_each(state, BROKEN, |link| {
-            broken.push(link);
+        run.distributions = self.distributions.clone();
+        run.hosts = found.take_hosts();
+        run.broken_count = mem::take(&mut urls.broken).for_each(state, BROKEN, |link| {
+            run.broken.push(link);
             Ok::<_, StateError>(())
         })?;
-        let warnings = self.warnings(state, &run, keeps, &found, (&hosts, &all, urls))?;
+        let groups: Vec<Group> = mem::take(&mut found.groups).into_values().collect();
+        run.warnings = self.warnings(state, &run, keeps, &found, &groups, &urls)?;
         let pages = |groups: &[Group]| groups.iter().map(|group| group.count).sum::<u64>();
-        let (cluster_count, all_pages) = (all.len() as u64, pages(&all));
-        let shown = choose(all);
-        let near_misses = found
-            .near_misses
-            .into_iter()
-            .map(|(similarity, url, of)| Ok(NearMiss { url, of: state.name_of(of)?, similarity }));
-        Ok(Report {
-            seconds: (run.seconds * 1000.0).round() / 1000.0,
-            warnings,
-            cluster_count,
-            omitted: Omitted {
-                clusters: cluster_count - shown.len() as u64,
-                pages: all_pages - pages(&shown),
-            },
-            clusters: clusters(state, &shown)?,
-            pass: self.pass,
-            examples: examples.into_values().flatten().collect(),
-            changed: changed(state)?,
-            near_misses: near_misses.collect::<Result<_, StateError>>()?,
-            similarities: found.similarities,
-            distributions: self.distributions.clone(),
-            broken,
-            broken_count,
-            changed_count: state.count_changed_pages()?,
-            hosts,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            ..run
-        })
+        (run.cluster_count, run.omitted.pages) = (groups.len() as u64, pages(&groups));
+        let shown = choose(groups);
+        run.omitted.pages -= pages(&shown);
+        run.omitted.clusters = run.cluster_count - shown.len() as u64;
+        run.clusters = clusters(state, &shown)?;
+        run.similarities = found.similarities;
+        for (similarity, url, of) in found.near_misses {
+            run.near_misses.push(NearMiss { url, of: state.name_of(of)?, similarity });
+        }
+        for (reason, rows) in urls.examples {
+            for row in rows {
+                run.examples.push(example(state, reason, row)?);
+            }
+        }
+        run.changed_count = state.count_changed_pages()?;
+        let changed = |(url, visit): (String, Visit)| {
+            let Visit { changes, lost: gone, checked, .. } = visit;
+            ChangedPage { url, changes, gone, checked: checked.into() }
+        };
+        run.changed = state.changed_pages(CHANGED)?.into_iter().map(changed).collect();
+        Ok(run)
     }
 
     fn warnings(
@@ -271,19 +263,24 @@ impl Builder {
         run: &Report,
         keeps: [bool; 2],
         found: &Pages,
-        (hosts, groups, urls): (&[Host], &[Group], Urls),
+        groups: &[Group],
+        urls: &Urls,
     ) -> Result<Vec<Warning>, StateError> {
-        let Seeds { unreachable, pageless, .. } = urls.seeds;
+        let Urls { unreachable, pageless, .. } = urls;
         let is_all = unreachable.0 == run.counts.all_skipped();
         let seeds = if unreachable.0 == 0 { pageless.0 } else { 0 };
         let is_open = run.end == End::Open || run.end == End::Done && urls.is_postponed;
         let open = is_open.then(|| Warning::of_open(&run.counts, run.suspended.len()));
-        let nothing = Warning::of_nothing(&run.counts, run.end, |reason| example(state, reason))?;
+        let nothing = (run.end == End::Nothing).then(|| {
+            Warning::of_nothing(&run.counts, |reason| urls.examples.get(&reason)?.first())
+        });
         // If there is no page at all, `nothing` has advice for its reason; of a status, it says no more than the seeds.
         let is_by_status = matches!(&nothing, Some(Warning::Nothing { reason: Some(Reason::Status), skipped, .. }) if *skipped <= seeds);
         let is_left_out = run.end == End::Nothing && !is_by_status;
-        let pageless = if is_left_out { Default::default() } else { pageless };
-        let unreachable = Warning::of_seeds(unreachable, pageless);
+        let pageless = if is_left_out { &Default::default() } else { pageless };
+        let count = unreachable.0 + pageless.0;
+        let seeds = unreachable.1.iter().chain(&pageless.1).take(SEEDS).cloned().collect();
+        let unreachable = (count > 0).then_some(Warning::Unreachable { count, seeds });
         let is_failure =
             |it: &Warning| matches!(it, Warning::Nothing { reason: Some(Reason::Failure), .. });
         let is_said = |it: &Warning| is_all || is_by_status || is_failure(it);
@@ -304,8 +301,8 @@ impl Builder {
         // The others are counted to the end.
         let dropped = self.noticed.values().filter(|it| matches!(it, Warning::Dropped { .. }));
         warnings.extend(dropped.cloned());
-        warnings.extend(hosts.iter().filter_map(Warning::of_host));
-        warnings.extend(Warning::of_sites(hosts));
+        warnings.extend(run.hosts.iter().filter_map(Warning::of_host));
+        warnings.extend(Warning::of_sites(&run.hosts));
         let mut large: Vec<_> = groups.iter().filter(|it| it.count > MANY_DUPLICATES).collect();
         large.sort_by_key(|it| (Reverse(it.count), it.document));
         for Group { document, count, .. } in large.into_iter().take(WARNINGS) {
@@ -359,7 +356,8 @@ impl Pages {
         }
         let (url, kept) = (Url::parse(url).ok(), of.and_then(|of| Url::parse(of).ok()));
         let [name, kept_name] = [url.as_ref(), kept.as_ref()].map(host_name);
-        let host = self.hosts.entry(name.clone()).or_default();
+        let place = self.host(&name);
+        let host = &mut self.hosts[place];
         host.fetched += 1;
         let Some(found) = judgement.verdict.matched() else {
             self.counts.unique += 1;
@@ -375,26 +373,30 @@ impl Pages {
             }
             return;
         };
-        if found.kind == Kind::Near {
-            self.similarities.add(false, found.similarity);
-        }
+        let (document, lang) = (found.of, judgement.facts.lang);
+        let group = Group { document, count: 0, near: 0, least: None, lang };
+        let group = self.groups.entry(document).or_insert(group);
+        group.count += 1;
         match (found.kind, found.step) {
             (Kind::Exact, Step::Body) => self.counts.exact.body += 1,
             (Kind::Exact, _) => self.counts.exact.text += 1,
-            (Kind::Near, _) => self.counts.near += 1,
+            (Kind::Near, _) => {
+                self.counts.near += 1;
+                group.near += 1;
+                group.least = Some(group.least.unwrap_or(1.0).min(found.similarity));
+                self.similarities.add(false, found.similarity);
+            }
         }
         let same_site = site(url.as_ref()) == site(kept.as_ref());
         *(if same_site { &mut host.same_site } else { &mut host.cross_site }) += 1;
         if name != kept_name {
             host.other_host += 1;
-            let pair = (self.number_of(name), self.number_of(kept_name));
+            let pair = (place, self.host(&kept_name));
             *self.repeats.entry(pair).or_default() += 1;
         }
         if !stored {
             self.unstored[usize::from(!same_site)] += 1;
         }
-        let new = || Group::new(found.of, judgement.facts.lang);
-        self.groups.entry(found.of).or_insert_with(new).add(found);
     }
 
     /// What the filter saved in a run with these files: what was not requested or not stored, and estimates of its bytes.
@@ -417,25 +419,28 @@ impl Pages {
         }
     }
 
-    fn number_of(&mut self, name: String) -> u32 {
-        let next = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
-        *self.names.entry(name).or_insert(next)
+    /// The place of a host.
+    fn host(&mut self, name: &str) -> usize {
+        if let Some(&place) = self.places.get(name) {
+            return place;
+        }
+        self.hosts.push(Host { host: name.to_owned(), ..Host::default() });
+        self.places.insert(name.to_owned(), self.hosts.len() - 1);
+        self.hosts.len() - 1
     }
 
     /// The hosts, each with that whose pages it repeats most, the one with the most pages first.
     fn take_hosts(&mut self) -> Vec<Host> {
-        let mut hosts = std::mem::take(&mut self.hosts);
-        let names: HashMap<_, _> = self.names.iter().map(|(name, at)| (*at, name)).collect();
-        for ((host, of), &pages) in &self.repeats {
-            let back = self.repeats.get(&(*of, *host)).copied().unwrap_or(0);
-            let (host, of) = (hosts.entry(names[host].clone()).or_default(), names[of]);
-            if (pages, Some(of)) > (host.repeats_pages, host.repeats.as_ref()) {
-                (host.repeats_pages, host.repeats) = (pages, Some(of.clone()));
-                host.repeated = back;
+        let mut hosts = mem::take(&mut self.hosts);
+        for (&(host, of), &pages) in &self.repeats {
+            let back = self.repeats.get(&(of, host)).copied().unwrap_or(0);
+            let (of, host) = (hosts[of].host.clone(), &mut hosts[host]);
+            if (pages, Some(&of)) > (host.repeats_pages, host.repeats.as_ref()) {
+                (host.repeats_pages, host.repeats, host.repeated) = (pages, Some(of), back);
             }
         }
-        let with_name = |(name, host)| Host { host: name, ..host };
-        let mut hosts: Vec<_> = hosts.into_iter().map(with_name).collect();
+        // Of others, only another run has pages.
+        hosts.retain(|host| host.fetched + host.failed > 0);
         hosts.sort_by(|a, b| b.fetched.cmp(&a.fetched).then_with(|| a.host.cmp(&b.host)));
         hosts
     }
@@ -444,9 +449,10 @@ impl Pages {
     fn add_urls(&mut self, state: &State) -> Result<Urls, StateError> {
         let rows = state.suspended_hosts()?;
         let mut waiting: HashMap<_, u64> = rows.iter().map(|row| (row.host, 0)).collect();
-        let mut urls = Urls { seeds: Seeds::new(&rows), ..Urls::default() };
+        let hosts: HashMap<_, _> = rows.iter().map(|row| (row.host, row)).collect();
+        let (mut urls, mut broken) = (Urls::default(), Broken::default());
         // Of most, the state is all that counts.
-        let (mut counts, broken) = (BTreeMap::<Reason, u64>::new(), &mut urls.broken);
+        let mut counts = BTreeMap::<Reason, u64>::new();
         let select = |id: UrlId, state: UrlState, host: HostId| {
             broken.add(id, state);
             let of_host = waiting.get_mut(&host).filter(|_| state == UrlState::Queued);
@@ -471,20 +477,21 @@ impl Pages {
             self.counts.fetched += u64::from(fetched);
             if fetched || is_failure(reason) {
                 let host = host_name(Url::parse(row.url.as_str()).ok().as_ref());
-                let host = self.hosts.entry(host).or_default();
+                let host = self.host(&host);
+                let host = &mut self.hosts[host];
                 host.fetched += u64::from(fetched);
                 host.failed += u64::from(is_failure(reason));
             }
-            urls.seeds.add(&row, reason);
+            let of_host = hosts.get(&row.host).copied().filter(|_| reason == Reason::Host);
+            urls.add_seed(&row, reason, of_host);
             let examples = urls.examples.entry(reason).or_default();
             if examples.len() < EXAMPLES {
-                let of_host = rows.iter().find(|it| reason == Reason::Host && it.host == row.host);
                 let detail = of_host.map(ToString::to_string).or(row.detail);
-                examples.push(example_of(state, reason, UrlRow { detail, ..row })?);
+                examples.push(UrlRow { detail, ..row });
             }
             Ok::<_, StateError>(())
         })?;
-        self.counts.skipped = counts;
+        (self.counts.skipped, urls.broken) = (counts, broken);
         urls.is_postponed = rows.iter().any(|row| row.cause.is_request() && waiting[&row.host] > 0);
         let suspended = rows.into_iter().map(|row| SuspendedHost {
             host: row.name,
@@ -493,6 +500,7 @@ impl Pages {
             until: row.until.into(),
         });
         urls.suspended = suspended.collect();
+        urls.suspended.sort_by(|a, b| b.urls.cmp(&a.urls).then_with(|| a.host.cmp(&b.host)));
         Ok(urls)
     }
 }
@@ -511,36 +519,11 @@ fn is_failure(reason: Reason) -> bool {
     matches!(reason, Reason::Status | Reason::Failure)
 }
 
-fn changed(state: &State) -> Result<Vec<ChangedPage>, StateError> {
-    let pages = state.changed_pages(CHANGED)?.into_iter();
-    let page = |(url, visit): (String, Visit)| ChangedPage {
-        url,
-        changes: visit.changes,
-        gone: visit.lost,
-        checked: visit.checked.into(),
-    };
-    Ok(pages.map(page).collect())
-}
-
-fn example_of(state: &State, reason: Reason, row: UrlRow) -> Result<Example, StateError> {
+fn example(state: &State, reason: Reason, row: UrlRow) -> Result<Example, StateError> {
     let referrer = row.referrer.map(|id| state.url_by_id(id)).transpose()?.flatten();
-    Ok(Example {
-        reason,
-        url: row.url.to_string(),
-        status: row.status,
-        detail: row.detail,
-        referrer: referrer.map(|row| row.url.to_string()),
-    })
-}
-
-/// A URL that is not judged for this reason.
-fn example(state: &State, reason: Reason) -> Result<Option<UrlRow>, StateError> {
-    if !matches!(reason, Reason::Host | Reason::Pending) {
-        return state.first_url(UrlState::Skipped(reason));
-    }
-    let Some(row) = state.first_url(UrlState::Queued)? else { return Ok(None) };
-    let suspended = state.suspended_hosts()?.into_iter().find(|host| host.host == row.host);
-    Ok(Some(UrlRow { detail: suspended.map(|host| host.to_string()), ..row }))
+    let referrer = referrer.map(|row| row.url.to_string());
+    let UrlRow { url, status, detail, .. } = row;
+    Ok(Example { reason, url: url.to_string(), status, detail, referrer })
 }
 
 /// A host's name, with the port unless it is the scheme's default.

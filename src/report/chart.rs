@@ -1,28 +1,17 @@
-//! The charts of the page: SVG that needs no script. A chart is a box of [`WIDTH`] by [`HEIGHT`], and is stretched to its place.
-
-use std::mem;
+//! The charts of the page: SVG that needs no script, and is stretched to its place. What is taller is drawn first, so that the others cover its lower part.
 
 use bytesize::ByteSize;
 
 use super::{Distributions, Point, Similarities};
 use crate::page::counted;
 
-/// The box of a chart.
-const WIDTH: f64 = 600.0;
-const HEIGHT: f64 = 120.0;
-/// The part of its place that a bar fills.
-const FILLED: f64 = 0.9;
-
-/// The heights up to which the parts of a bar reach, with their classes.
-type Tops = Vec<(&'static str, f64)>;
-
 /// How many pages of a kind there were at a point.
 type PagesOf = fn(&Point) -> u64;
 
-/// A chart of bars.
+/// A chart of bars: each is 1 wide and at most 1 high.
 pub(super) struct BarChart {
     pub(super) bars: Vec<Bar>,
-    /// Where a line is drawn.
+    /// Where a line is drawn, in bars from the left.
     pub(super) line: Option<f64>,
     /// What is written below: at the left, in the middle as HTML, and at the right.
     pub(super) from: String,
@@ -30,19 +19,10 @@ pub(super) struct BarChart {
     pub(super) to: String,
 }
 
-/// A bar of one or more parts.
+/// A bar: what it means, and the heights up to which its parts reach, with their classes, the tallest first.
 pub(super) struct Bar {
-    pub(super) x: f64,
-    pub(super) width: f64,
     pub(super) label: String,
-    pub(super) parts: Vec<Part>,
-}
-
-/// A part of a bar, in the colour of a class.
-pub(super) struct Part {
-    pub(super) class: &'static str,
-    pub(super) y: f64,
-    pub(super) height: f64,
+    pub(super) tops: Vec<(&'static str, f64)>,
 }
 
 impl BarChart {
@@ -50,21 +30,19 @@ impl BarChart {
     pub(super) fn of_similarities(similarities: &Similarities, threshold: Option<f64>) -> Self {
         let parts: Vec<_> = similarities.parts().collect();
         let most = parts.iter().map(|(_, near, unique)| near + unique).max().unwrap_or(0);
-        let height = |count: u64| scaled(log(count), log(most));
+        let width = 1.0 / number(parts.len() as u64);
+        let height = |count: u64| number(count).ln_1p() / number(most).ln_1p();
         let bar = |&(from, near, unique): &(f64, u64, u64)| {
-            let to = from + 1.0 / number(parts.len() as u64);
-            let label = format!(
-                "{from:.2} to {to:.2}: {}, {}",
-                counted(near, "near duplicate"),
-                counted(unique, "unique page")
-            );
-            (label, vec![("unique", height(unique)), ("near", height(near + unique))])
+            let counts = [counted(near, "near duplicate"), counted(unique, "unique page")];
+            Bar {
+                label: format!("{from:.2} to {:.2}: {}", from + width, counts.join(", ")),
+                tops: vec![("near", height(near + unique)), ("unique", height(unique))],
+            }
         };
-        let bars = if most == 0 { Vec::new() } else { stacked(parts.iter().map(bar).collect()) };
         let caption = "<span class=\"dot unique\"></span> unique <span class=\"dot near\"></span> near: pages by similarity; the line is the threshold";
         Self {
-            bars,
-            line: threshold.map(|threshold| threshold * WIDTH),
+            bars: parts.iter().filter(|_| most > 0).map(bar).collect(),
+            line: threshold.map(|threshold| threshold / width),
             from: "0".to_owned(),
             caption: caption.to_owned(),
             to: "1".to_owned(),
@@ -90,11 +68,10 @@ impl BarChart {
     fn of_counts(counts: &[u64], what: &str, up_to: impl Fn(usize) -> String) -> Self {
         let most = counts.iter().copied().max().unwrap_or(0);
         let first = counts.iter().position(|&count| count > 0).unwrap_or(0);
-        let bar = |(at, &count): (usize, &u64)| {
-            let height = scaled(number(count), number(most));
-            (format!("up to {}: {}", up_to(at), counted(count, "page")), vec![("bar-of", height)])
+        let bar = |(at, &count): (usize, &u64)| Bar {
+            label: format!("up to {}: {}", up_to(at), counted(count, "page")),
+            tops: vec![("bar-of", number(count) / number(most))],
         };
-        let bars = stacked(counts.iter().enumerate().skip(first).map(bar).collect());
         let half = counts.iter().sum::<u64>().div_ceil(2);
         let mut sum = 0;
         let median = counts.iter().position(|count| {
@@ -102,7 +79,7 @@ impl BarChart {
             sum >= half
         });
         Self {
-            bars,
+            bars: counts.iter().enumerate().skip(first).map(bar).collect(),
             line: None,
             from: up_to(first),
             caption: format!("{what}: half of the pages up to {}", up_to(median.unwrap_or(0))),
@@ -111,54 +88,21 @@ impl BarChart {
     }
 }
 
-/// Bars side by side, from their labels and the heights up to which their parts reach.
-fn stacked(bars: Vec<(String, Tops)>) -> Vec<Bar> {
-    let width = WIDTH / number(bars.len() as u64).max(1.0);
-    let bar = |(at, (label, tops)): (usize, (String, Tops))| {
-        let mut below = 0.0;
-        let part = |(class, top): (&'static str, f64)| {
-            let height = top - mem::replace(&mut below, top);
-            Part { class, y: HEIGHT - top, height }
-        };
-        let parts = tops.into_iter().map(part).filter(|part| part.height > 0.0).collect();
-        Bar { x: number(at as u64) * width, width: width * FILLED, label, parts }
-    };
-    bars.into_iter().enumerate().map(bar).collect()
-}
-
-/// The areas of the chart of pages over time, the lowest first: class and SVG path. None of a run that was too short.
+/// The areas of the chart of pages over time, the tallest first, in a box of 1 by 1: class and SVG path. None of a run that was too short.
 pub(super) fn areas(points: &[Point]) -> Vec<(&'static str, String)> {
-    let [.., last] = points else { return Vec::new() };
-    let judged = |point: &Point| point.unique + point.exact + point.near;
-    if points.len() < 3 || judged(last) == 0 {
-        return Vec::new();
-    }
-    let place = |point: &Point, pages: u64| {
-        let x = WIDTH * point.at / last.at.max(f64::MIN_POSITIVE);
-        let y = HEIGHT - scaled(number(pages), number(judged(last)));
-        format!("{x:.1},{y:.1}")
-    };
     let parts: [(&str, PagesOf); 3] = [
-        ("unique", |point| point.unique),
-        ("exact", |point| point.unique + point.exact),
         ("near", |point| point.unique + point.exact + point.near),
+        ("exact", |point| point.unique + point.exact),
+        ("unique", |point| point.unique),
     ];
-    let mut below: PagesOf = |_| 0;
-    let area = |(name, above): (&'static str, PagesOf)| {
-        let below = mem::replace(&mut below, above);
-        let up = points.iter().map(|point| place(point, above(point)));
-        let back = points.iter().rev().map(|point| place(point, below(point)));
-        (name, format!("M{}Z", up.chain(back).collect::<Vec<_>>().join("L")))
+    let [_, _, .., last] = points else { return Vec::new() };
+    let (all, end) = (number(parts[0].1(last)), last.at.max(f64::MIN_POSITIVE));
+    let area = |(class, pages): (&'static str, PagesOf)| {
+        let place =
+            |it: &Point| format!("L{:.4},{:.4}", it.at / end, 1.0 - number(pages(it)) / all);
+        (class, format!("M0,1{}L1,1Z", points.iter().map(place).collect::<String>()))
     };
-    parts.into_iter().map(area).collect()
-}
-
-fn scaled(value: f64, most: f64) -> f64 {
-    if most > 0.0 { HEIGHT * value / most } else { 0.0 }
-}
-
-fn log(count: u64) -> f64 {
-    number(count).ln_1p()
+    parts.into_iter().filter(|_| all > 0.0).map(area).collect()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a place in a picture")]

@@ -9,7 +9,6 @@ use url::Url;
 
 use super::{CLUSTERS, Cluster, MEMBERS, Member, fair};
 use crate::{
-    filter::{Kind, Match},
     page::{DocId, Lang, site_of},
     state::{JudgedDocument, State, StateError},
 };
@@ -25,20 +24,6 @@ pub(super) struct Group {
     pub(super) least: Option<f32>,
     /// The language of the first of them.
     pub(super) lang: Option<Lang>,
-}
-
-impl Group {
-    pub(super) fn new(document: DocId, lang: Option<Lang>) -> Self {
-        Self { document, count: 0, near: 0, least: None, lang }
-    }
-
-    pub(super) fn add(&mut self, found: &Match) {
-        self.count += 1;
-        if found.kind == Kind::Near {
-            self.near += 1;
-            self.least = Some(self.least.map_or(found.similarity, |it| it.min(found.similarity)));
-        }
-    }
 }
 
 /// Takes the clusters that a report shows: half the room is for the most doubtful, half for the largest of the others.

@@ -3,12 +3,13 @@
 use std::{
     collections::{HashMap, HashSet},
     io,
+    ops::Range,
     path::Path,
     time::Duration,
 };
 
 use serde::{Deserialize, Serialize};
-use similar::{ChangeTag, TextDiff};
+use similar::{DiffOp, DiffTag, TextDiff};
 
 use super::{Cluster, Member, Report};
 use crate::{
@@ -82,79 +83,66 @@ impl Differences {
         state: &State,
         directory: &Path,
     ) -> Result<io::Result<()>, StateError> {
-        let wanted = doubtful(&report.clusters);
-        let pair = |&(_, at, member): &(f32, usize, usize)| {
-            let cluster = &report.clusters[at];
-            (&*cluster.url, &*cluster.members[member].url)
-        };
-        let read = Self::read(&wanted.iter().map(pair).collect::<Vec<_>>(), state, directory)?;
+        let mut wanted: Vec<_> = report.clusters.iter_mut().flat_map(near).collect();
+        wanted.sort_by(|(_, a), (_, b)| a.similarity.total_cmp(&b.similarity));
+        wanted.truncate(DIFFERENCES);
+        let pairs: Vec<_> = wanted.iter().map(|(kept, member)| (*kept, &*member.url)).collect();
+        let read = Self::read(&pairs, state, directory)?;
         Ok(read.map(|texts| {
-            for (_, at, member) in wanted {
-                let Cluster { url, members, .. } = &mut report.clusters[at];
-                let member = &mut members[member];
-                member.difference = texts.between(url, &member.url).unwrap_or_default();
+            for (kept, member) in wanted {
+                member.difference = texts.between(kept, &member.url).unwrap_or_default();
             }
         }))
     }
 }
 
-/// The least similar near duplicates: similarity, place of the cluster, place in it.
-fn doubtful(clusters: &[Cluster]) -> Vec<(f32, usize, usize)> {
-    let is_near = |(_, member): &(usize, &Member)| member.verdict == VerdictName::Near;
-    let of_cluster = |(at, cluster): (usize, &'_ Cluster)| {
-        let near = cluster.members.iter().enumerate().filter(is_near);
-        near.map(|(member, it)| (it.similarity, at, member)).collect::<Vec<_>>()
-    };
-    let mut all: Vec<_> = clusters.iter().enumerate().flat_map(of_cluster).collect();
-    all.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
-    all.truncate(DIFFERENCES);
-    all
-}
-
-/// Words that both texts have, or what each has in their place.
-#[derive(Debug, Default)]
-struct Run<'a> {
-    is_common: bool,
-    kept: Vec<&'a str>,
-    repeat: Vec<&'a str>,
+/// The near duplicates of a cluster, each with the page that it repeats.
+fn near(cluster: &mut Cluster) -> impl Iterator<Item = (&str, &mut Member)> {
+    let (kept, members) = (&*cluster.url, cluster.members.iter_mut());
+    members.filter(|it| it.verdict == VerdictName::Near).map(move |member| (kept, member))
 }
 
 /// In what the text of a duplicate differs from that of the page that it repeats.
 fn difference(kept: &str, repeat: &str) -> Vec<Piece> {
     let diff = TextDiff::configure().timeout(PATIENCE).diff_unicode_words(kept, repeat);
-    let mut runs: Vec<Run<'_>> = Vec::new();
-    let mut changes = diff.iter_all_changes().peekable();
-    while let Some(change) = changes.next() {
-        let (tag, word) = (change.tag(), change.value());
+    let (kept, repeat, ops) = (diff.old_slices(), diff.new_slices(), diff.ops());
+    let is_common = |(at, op): (usize, &DiffOp)| {
         // A gap between two words that differ belongs to the difference.
-        let is_within = word.trim().is_empty()
-            && runs.last().is_some_and(|run| !run.is_common)
-            && changes.peek().is_some_and(|next| next.tag() != ChangeTag::Equal);
-        let is_common = tag == ChangeTag::Equal && !is_within;
-        if runs.last().is_none_or(|run| run.is_common != is_common) {
-            runs.push(Run { is_common, ..Run::default() });
+        let is_within = 0 < at && at + 1 < ops.len();
+        let is_gap = || kept[op.old_range()].iter().all(|word| word.trim().is_empty());
+        op.tag() == DiffTag::Equal && !(is_within && is_gap())
+    };
+    let common: Vec<bool> = ops.iter().enumerate().map(is_common).collect();
+    let parts = common.chunk_by(|a, b| a == b);
+    let (mut pieces, mut room, mut begin) = (Vec::new(), LONGEST, 0);
+    for part in parts {
+        let end = begin + part.len();
+        let words = words_of(kept, &ops[begin..end], DiffOp::old_range);
+        if part[0] {
+            let before = if begin == 0 { 0 } else { AROUND.min(words.len()) };
+            let after = if end == ops.len() { 0 } else { AROUND.min(words.len() - before) };
+            let (start, rest) = words.split_at(before);
+            let (middle, end) = rest.split_at(rest.len() - after);
+            push(&mut pieces, &mut room, start, Piece::Both);
+            omit(&mut pieces, middle.concat().len());
+            push(&mut pieces, &mut room, end, Piece::Both);
+        } else {
+            let others = words_of(repeat, &ops[begin..end], DiffOp::new_range);
+            push(&mut pieces, &mut room, &words, Piece::Kept);
+            push(&mut pieces, &mut room, &others, Piece::Repeat);
         }
-        if let Some(run) = runs.last_mut() {
-            run.kept.extend((tag != ChangeTag::Insert).then_some(word));
-            run.repeat.extend((tag != ChangeTag::Delete).then_some(word));
-        }
-    }
-    let (mut pieces, mut room, last) = (Vec::new(), LONGEST, runs.len().saturating_sub(1));
-    for (at, Run { is_common, kept: words, repeat }) in runs.iter().enumerate() {
-        if !is_common {
-            push(&mut pieces, &mut room, words, Piece::Kept);
-            push(&mut pieces, &mut room, repeat, Piece::Repeat);
-            continue;
-        }
-        let before = if at == 0 { 0 } else { AROUND.min(words.len()) };
-        let after = if at == last { 0 } else { AROUND.min(words.len() - before) };
-        let (start, rest) = words.split_at(before);
-        let (middle, end) = rest.split_at(rest.len() - after);
-        push(&mut pieces, &mut room, start, Piece::Both);
-        omit(&mut pieces, middle.concat().len());
-        push(&mut pieces, &mut room, end, Piece::Both);
+        begin = end;
     }
     pieces
+}
+
+/// The words of one side of these parts.
+fn words_of<'a>(
+    all: &[&'a str],
+    ops: &[DiffOp],
+    range: fn(&DiffOp) -> Range<usize>,
+) -> Vec<&'a str> {
+    ops.iter().flat_map(|op| &all[range(op)]).copied().collect()
 }
 
 /// Adds a text as far as there is room.

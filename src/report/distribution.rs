@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// How many parts the range of similarities has.
-const PARTS: usize = 50;
+const PARTS: u8 = 50;
 /// Depths from here on are counted together.
 const DEPTHS: usize = 20;
 
@@ -19,34 +19,28 @@ pub struct Similarities {
 impl Similarities {
     pub(super) fn add(&mut self, is_unique: bool, similarity: f32) {
         let counts = if is_unique { &mut self.unique } else { &mut self.near };
-        counts.resize(PARTS, 0);
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_precision_loss,
-            clippy::cast_sign_loss,
-            reason = "a cast from float saturates"
-        )]
-        let part = (f64::from(similarity) * PARTS as f64) as usize;
-        counts[part.min(PARTS - 1)] += 1;
+        counts.resize(PARTS.into(), 0);
+        let begins = (1..PARTS).map(begin);
+        counts[begins.take_while(|begin| *begin <= similarity.into()).count()] += 1;
     }
 
     /// The counts of near duplicates and unique pages, part by part, with the similarity at which the part begins.
     pub(super) fn parts(&self) -> impl Iterator<Item = (f64, u64, u64)> {
-        let count = |counts: &[u64], part| counts.get(part).copied().unwrap_or(0);
-        #[expect(clippy::cast_precision_loss, reason = "at most 50")]
-        (0..PARTS).map(move |part| {
-            (part as f64 / PARTS as f64, count(&self.near, part), count(&self.unique, part))
-        })
+        let count = |counts: &[u64], part: u8| counts.get(usize::from(part)).map_or(0, |it| *it);
+        (0..PARTS)
+            .map(move |part| (begin(part), count(&self.near, part), count(&self.unique, part)))
     }
 
     /// How many pages would be near duplicates if the threshold lay at the beginning of this part or after it.
     pub(super) fn near_from(&self, threshold: f64) -> u64 {
-        let is_above = |from: f64| from >= threshold - 1e-9;
-        self.parts()
-            .filter(|(from, ..)| is_above(*from))
-            .map(|(_, near, unique)| near + unique)
-            .sum()
+        let above = self.parts().filter(|(from, ..)| *from >= threshold - 1e-9);
+        above.map(|(_, near, unique)| near + unique).sum()
     }
+}
+
+/// The similarity at which a part begins.
+fn begin(part: u8) -> f64 {
+    f64::from(part) / f64::from(PARTS)
 }
 
 /// How many judged pages had which response time, size and depth. Times and sizes are counted by powers of two: the first count is of 0, the second of 1,

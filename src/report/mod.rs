@@ -523,10 +523,4 @@ impl Report {
         let json = fs::read(directory.join(JSON)).map_err(ReportError::Read)?;
         serde_json::from_slice(&json).map_err(ReportError::Parse)
     }
-
-    /// The report as one HTML file without external resources.
-    #[must_use]
-    pub fn html(&self) -> String {
-        render::html(self)
-    }
 }

@@ -5,7 +5,7 @@
 
 use std::{
     cmp::Reverse,
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fmt::{self, Formatter},
 };
 
@@ -18,10 +18,11 @@ use crate::{
     page::{counted, thousands},
     report::{
         BrokenLink, CLUSTERS, ChangedPage, Cluster, DIFFERENCES, DeferredUrls, End, Example, Host,
-        NearMiss, Piece, Report, RuleReport, SuspendedHost, Warning,
+        Learnt, NearMiss, Piece, Report, RuleReport, SuspendedHost, Warning,
         chart::{BarChart, areas},
         fair,
         text::{duration, grouped, minute, percent, shown, size},
+        warning::anchor,
     },
     sink::{CHANGES, DUPLICATES, PAGES, VerdictName},
     state::Reason,
@@ -36,6 +37,10 @@ const SUMMARY_HOSTS: usize = 10;
 const ROOM: usize = 9_500_000;
 /// Groups in the page that are elements at once: with a script, the others stay text until they are needed.
 const PAGE_CLUSTERS: usize = 500;
+/// Warnings whose evidence is never left out.
+const LINKED: usize = 1_000;
+/// Groups and rows of a table that are printed.
+const PRINTED: usize = 25;
 /// Pages with a broken link that are shown at once.
 const BROKEN_SHOWN: usize = 10;
 /// Characters of a title or URL in the page, and of a part of a text.
@@ -45,7 +50,7 @@ const TEXT: usize = 4_000;
 const THRESHOLDS: [f64; 6] = [0.5, 0.6, 0.7, 0.8, 0.9, 0.96];
 /// The script of the page. Only a script with this hash may run in it.
 const SCRIPT: &str = include_str!("report.js");
-const SCRIPT_HASH: &str = "sha256-g7YEPygMhGE6+TCfHAYjpCdCz2nJyabEpCg4tEdB59U=";
+const SCRIPT_HASH: &str = "sha256-BoAGBgfxhBkXYG1pkzZNDbnSHwkCfsJ+AOyfxa9lSfk=";
 
 #[derive(Template)]
 #[template(path = "report.html", config = "src/report/askama.toml")]
@@ -60,10 +65,16 @@ struct Page<'a> {
     distributions: [BarChart; 3],
 }
 
-/// An entry of a list of the page.
+/// A row of a list of the page, with its name if a warning links to it.
 #[derive(Template)]
 #[template(path = "row.html", config = "src/report/askama.toml")]
-enum Row<'a> {
+struct Row<'a> {
+    entry: Entry<'a>,
+    id: Option<String>,
+}
+
+/// What a row shows.
+enum Entry<'a> {
     Cluster(&'a Cluster),
     Warning(&'a Warning),
     NearMiss(&'a NearMiss),
@@ -77,32 +88,60 @@ enum Row<'a> {
     Broken(&'a BrokenLink),
 }
 
-/// The first entries of a list as HTML, and how many there are.
+/// The first entries of a list as HTML, and how many there are. What a warning links to is never left out.
+#[derive(Default)]
 struct List {
-    rows: Vec<String>,
+    rows: Vec<Html>,
     all: u64,
+}
+
+struct Html {
+    html: String,
+    is_linked: bool,
 }
 
 impl List {
     fn new<'a, T: 'a>(
-        all: u64,
+        linked: &HashSet<String>,
         entries: impl IntoIterator<Item = &'a T>,
-        row: fn(&'a T) -> Row<'a>,
+        entry: fn(&'a T) -> Entry<'a>,
     ) -> Self {
-        let html = |it| row(it).render().expect("the template writes into memory");
-        let rows: Vec<_> = entries.into_iter().take(CLUSTERS).map(html).collect();
-        Self { all: all.max(rows.len() as u64), rows }
+        let mut list = Self::default();
+        for entry in entries.into_iter().map(entry) {
+            list.all += 1;
+            let id = match entry {
+                Entry::Cluster(cluster) => Some(anchor("group", &cluster.url)),
+                Entry::Host(host) => Some(anchor("host", &host.host)),
+                _ => None,
+            };
+            let id = id.filter(|id| linked.contains(id));
+            let is_linked = id.is_some();
+            if is_linked || list.all <= CLUSTERS as u64 {
+                let html = Row { entry, id }.render().expect("the template writes into memory");
+                list.rows.push(Html { html, is_linked });
+            }
+        }
+        list
+    }
+
+    /// Of a longer list.
+    fn of(self, all: u64) -> Self {
+        Self { all: all.max(self.all), ..self }
     }
 
     fn bytes(&self) -> usize {
-        self.rows.iter().map(String::len).sum()
+        self.rows.iter().map(|row| row.html.len()).sum()
     }
 
     /// Leaves as many entries as this many bytes have room for.
     fn cut(&mut self, mut room: usize) {
-        let fits = |row: &&String| room.checked_sub(row.len()).map(|left| room = left).is_some();
-        let fitting = self.rows.iter().take_while(fits).count();
-        self.rows.truncate(fitting);
+        let linked = self.rows.iter().filter(|row| row.is_linked);
+        room = room.saturating_sub(linked.map(|row| row.html.len()).sum());
+        self.rows.retain(|row| {
+            let left = room.checked_sub(row.html.len());
+            room = if row.is_linked { room } else { left.unwrap_or(0) };
+            row.is_linked || left.is_some()
+        });
     }
 
     fn is_cut(&self) -> bool {
@@ -110,43 +149,54 @@ impl List {
     }
 }
 
-/// Renders the page.
-pub(super) fn html(report: &Report) -> String {
-    let mut reasons: Vec<_> = report.counts.skipped.iter().map(|(r, n)| (*r, *n)).collect();
-    reasons.sort_by_key(|(_, count)| Reverse(*count));
-    let similarities =
-        BarChart::of_similarities(&report.similarities, report.fingerprint.similarity);
-    let (mut groups, mut lists) =
-        (List::new(report.cluster_count, &report.clusters, Row::Cluster), lists(report));
-    // The groups may take what the others leave, at least half of the room; of the others, the short ones are whole.
-    let room = ROOM - groups.bytes().min(ROOM / 2);
-    let share = fair(room, lists.values().map(List::bytes).collect());
-    for list in lists.values_mut() {
-        list.cut(share);
+impl Report {
+    /// The report as one HTML file without external resources.
+    ///
+    /// # Panics
+    ///
+    /// Never: the template writes into memory.
+    #[must_use]
+    pub fn html(&self) -> String {
+        let mut reasons: Vec<_> = self.counts.skipped.iter().map(|(r, n)| (*r, *n)).collect();
+        reasons.sort_by_key(|(_, count)| Reverse(*count));
+        let similarities =
+            BarChart::of_similarities(&self.similarities, self.fingerprint.similarity);
+        let linked = self.warnings.iter().take(LINKED).filter_map(Warning::evidence);
+        let linked: HashSet<_> = linked.collect();
+        let mut groups = List::new(&linked, &self.clusters, Entry::Cluster).of(self.cluster_count);
+        let mut lists = lists(self, &linked);
+        // The groups may take what the others leave, at least half of the room; of the others, the short ones are whole.
+        let room = ROOM - groups.bytes().min(ROOM / 2);
+        let share = fair(room, lists.values().map(List::bytes).collect());
+        for list in lists.values_mut() {
+            list.cut(share);
+        }
+        groups.cut(ROOM.saturating_sub(lists.values().map(List::bytes).sum()));
+        let distributions = BarChart::of_distributions(&self.distributions);
+        let page = Page { report: self, reasons, groups, lists, similarities, distributions };
+        page.render().expect("the template writes into memory")
     }
-    groups.cut(ROOM - lists.values().map(List::bytes).sum::<usize>());
-    let distributions = BarChart::of_distributions(&report.distributions);
-    let page = Page { report, reasons, groups, lists, similarities, distributions };
-    page.render().expect("the template writes into memory")
 }
 
 /// The lists of the page but that of the groups.
-fn lists(report: &Report) -> HashMap<String, List> {
+fn lists(report: &Report, linked: &HashSet<String>) -> HashMap<String, List> {
     let of_reason = |(&reason, &all): (&Reason, &u64)| {
         let examples = report.examples.iter().filter(|it| it.reason == reason);
-        (reason.to_string(), List::new(all, examples, Row::Skipped))
+        (reason.to_string(), List::new(linked, examples, Entry::Skipped).of(all))
     };
-    let learnt = &report.learnt;
+    let Learnt { rules, deferred, queued } = &report.learnt;
+    let changed = List::new(linked, &report.changed, Entry::Changed).of(report.changed_count);
+    let broken = List::new(linked, &report.broken, Entry::Broken).of(report.broken_count);
     let others = [
-        ("warnings", List::new(report.warnings.len() as u64, &report.warnings, Row::Warning)),
-        ("near_misses", List::new(0, &report.near_misses, Row::NearMiss)),
-        ("hosts", List::new(report.hosts.len() as u64, &report.hosts, Row::Host)),
-        ("suspended", List::new(report.suspended.len() as u64, &report.suspended, Row::Suspended)),
-        ("changed", List::new(report.changed_count, &report.changed, Row::Changed)),
-        ("queued", List::new(0, &learnt.queued, Row::Queued)),
-        ("deferred", List::new(0, &learnt.deferred, Row::Deferred)),
-        ("rules", List::new(learnt.rules.len() as u64, &learnt.rules, Row::Rule)),
-        ("broken", List::new(report.broken_count, &report.broken, Row::Broken)),
+        ("warnings", List::new(linked, &report.warnings, Entry::Warning)),
+        ("near_misses", List::new(linked, &report.near_misses, Entry::NearMiss)),
+        ("hosts", List::new(linked, &report.hosts, Entry::Host)),
+        ("suspended", List::new(linked, &report.suspended, Entry::Suspended)),
+        ("changed", changed),
+        ("queued", List::new(linked, queued, Entry::Queued)),
+        ("deferred", List::new(linked, deferred, Entry::Deferred)),
+        ("rules", List::new(linked, rules, Entry::Rule)),
+        ("broken", broken),
     ];
     let others = others.map(|(name, list)| (name.to_owned(), list));
     report.counts.skipped.iter().map(of_reason).chain(others).collect()

@@ -3,7 +3,7 @@
 {
   const find = id => document.getElementById(id);
   const list = find("clusters"), controls = document.querySelector(".controls");
-  let words = [], searchGroups = () => [];
+  let words = [], searchGroups = () => [], groupNamed = () => null;
   const isFound = text => words.every(word => text.includes(word));
   // A URL as the crawl knows it: without its fragment and the parameters that the crawl removes. `*` stands for any ending.
   const tracking = find("find").dataset.tracking.toLowerCase().split(" ").filter(Boolean);
@@ -69,6 +69,17 @@
       return found;
     };
     searchGroups = show;
+    groupNamed = id => {
+      const group = groups.find(it => it.element ? it.element.id === id : it.html.includes(" id=") && made(it).id === id);
+      if (!group) return null;
+      if (!found.includes(group)) {
+        for (const [filter, value] of [["kind", ""], ["least", 1], ["most", 1]]) find(filter).value = value;
+        show();
+      }
+      limit = Math.max(limit, found.indexOf(group) + 1);
+      draw();
+      return group.element;
+    };
     const more = to => {
       if (limit >= found.length) return;
       limit = to;
@@ -77,7 +88,6 @@
     controls.hidden = false;
     controls.addEventListener("input", show);
     list.addEventListener("scroll", () => list.scrollTop + 2 * list.clientHeight > list.scrollHeight && more(limit + page));
-    addEventListener("beforeprint", () => more(groups.length));
     draw();
   }
   const parts = [...document.querySelectorAll("section.rows")].map(part => ({
@@ -122,9 +132,28 @@
     document.body.classList.toggle("searching", isSearch);
     find("nothing").hidden = !isSearch || own;
   };
-  addEventListener("beforeprint", () => [...document.querySelectorAll("details")].slice(0, 1000).forEach(it => it.open = true));
   find("find").parentElement.hidden = false;
   find("find").addEventListener("input", search);
+  // A link may lead to what is closed, not drawn yet, or left out of its list: then it is searched.
+  const follow = () => {
+    const name = location.hash.slice(1);
+    if (!name) return;
+    if (words.length) {
+      find("find").value = "";
+      search();
+    }
+    const target = groupNamed(name) ?? find(name);
+    if (target) {
+      if (target.tagName === "DETAILS") target.open = true;
+      target.scrollIntoView();
+    } else if (name.includes("-")) {
+      find("find").value = name.slice(name.indexOf("-") + 1);
+      search();
+      scrollTo(0, 0);
+    }
+  };
+  addEventListener("hashchange", follow);
+  follow();
   const value = row => text => row.cells[text].textContent.trim();
   const number = text => /^[\d,.]+/.test(text) ? parseFloat(text.replaceAll(",", "")) : NaN;
   for (const table of document.querySelectorAll("table.sortable")) {

@@ -1,6 +1,8 @@
 //! What a run did over time: a point each second at first. When there are [`POINTS`], every second one is dropped, and points come half as often
 //! from then on.
 
+use std::mem;
+
 use serde::{Deserialize, Serialize};
 
 use crate::state::{State, StateError};
@@ -79,11 +81,7 @@ impl Series {
     pub(crate) fn push(&mut self, point: Point) -> bool {
         let is_full = self.points.len() >= POINTS;
         if is_full {
-            let mut number = 0;
-            self.points.retain(|_| {
-                number += 1;
-                number % 2 == 1
-            });
+            self.points = mem::take(&mut self.points).into_iter().step_by(2).collect();
             self.every *= 2.0;
         }
         self.points.push(Point { cpu: self.cpu_before + point.cpu, ..point });

@@ -738,3 +738,75 @@ fn what_is_saved_is_estimated_from_what_was_received_and_stored() {
     assert_eq!((report.saved.requests, report.saved.transfer), (2, 40));
     assert!(report.html().contains("about 40 B were not received"));
 }
+
+#[test]
+fn what_a_warning_links_to_is_in_the_page_however_much_is_left_out() {
+    let mut run = long_run(CLUSTERS, 300);
+    for n in 0..200 {
+        // It is one of the largest groups, and none of the doubtful.
+        let copy = format!("http://c.test/{n}");
+        run.add(&exact(&copy, "http://c.test/login", Step::Body), "Sign in");
+    }
+    for n in 0..=CLUSTERS {
+        let host = format!("http://{n}.test/{}", "x".repeat(280));
+        for copy in 0..2 {
+            run.add(&unique(&format!("{host}/{copy}")), "");
+        }
+    }
+    let mut report = run.finish(facts());
+    let host = report.hosts.last().unwrap().host.clone();
+    report.warnings.push(Warning::Mirror {
+        host: host.clone(),
+        pages: 20,
+        duplicates: 20,
+        of: "a.test".to_owned(),
+    });
+    let html = report.html();
+    assert!(html.len() < 10_000_000, "{}", html.len());
+    for name in ["group-http://c.test/login".to_owned(), format!("host-{host}")] {
+        assert!(html.contains(&format!("<a href=\"#{name}\">Show</a>")), "{name}");
+        assert_eq!(html.matches(&format!(" id=\"{name}\"")).count(), 1, "{name}");
+    }
+}
+
+#[test]
+fn every_warning_but_one_about_unique_pages_links_to_a_part_of_the_page() {
+    let mut run = counted_run();
+    run.suspend("slow.test:80", &["http://slow.test/"]);
+    let mut report = run.finish(Report { end: End::Open, ..facts() });
+    let urls = Unfetched::default;
+    report.warnings.extend([
+        Warning::Nothing {
+            reason: Some(Reason::Status),
+            skipped: 1,
+            known: 1,
+            example: String::new(),
+            detail: None,
+            cause: None,
+        },
+        Warning::Missed { missed: 1, checked: 2 },
+        Warning::NotKept { duplicates: 1, key: String::new() },
+    ]);
+    report.learnt.deferred = vec![DeferredUrls {
+        pattern: "a.test/#".to_owned(),
+        by: Reason::Rule,
+        why: String::new(),
+        evidence: String::new(),
+        urls: 1,
+        new: 0.0,
+        new_at_most: 1.0,
+        rearranged: 0.0,
+    }];
+    report.warnings.push(Warning::Deferred(urls()));
+    let html = report.html();
+    for warning in &report.warnings {
+        let part = warning.evidence().unwrap();
+        assert!(html.contains(&format!(" id=\"{part}\"")), "{part}");
+    }
+    // A URL has no row of its own in the page: it is searched there.
+    let seed = UnreachableSeed { url: "http://a.test/".to_owned(), ..Default::default() };
+    let unreachable = Warning::Unreachable { count: 1, seeds: vec![seed] };
+    assert_eq!(unreachable.evidence().as_deref(), Some("url-http://a.test/"));
+    let scripts = Warning::Scripts { pages: 1, example: "http://a.test/".to_owned() };
+    assert_eq!(scripts.evidence(), None);
+}

@@ -1,5 +1,7 @@
 //! Text and numbers as people read them. Text from strangers is made safe to print.
 
+use std::time::Duration;
+
 use askama::PrimitiveType;
 use bytesize::ByteSize;
 
@@ -56,12 +58,7 @@ pub(super) fn percent(part: impl PrimitiveType<Value = u64>, whole: u64) -> Stri
 
 /// A duration: `3.2 s`, `1 min 3 s` or `2 h 5 min`.
 pub(super) fn duration(seconds: f64) -> String {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a cast from float saturates, and a run is not negative"
-    )]
-    let whole = seconds.round() as u64;
+    let whole = Duration::try_from_secs_f64(seconds.round()).unwrap_or_default().as_secs();
     match whole {
         0..10 => format!("{seconds:.1} s"),
         10..60 => format!("{whole} s"),

@@ -2,17 +2,17 @@
 
 use std::{cmp::Reverse, collections::HashMap, fmt};
 
-use askama::{PrimitiveType, Template};
+use askama::Template;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     page::site_of,
     report::{
-        Counts, DeferredUrls, End, Host, counted,
+        Counts, DeferredUrls, Host, counted,
         text::{grouped, minute, shown},
     },
-    state::{Reason, SkipCause, StateError, UrlRow, UrlState},
+    state::{Reason, SkipCause, UrlRow},
 };
 
 /// A host with fewer judged pages is not reported as a mirror.
@@ -225,6 +225,14 @@ impl Warning {
         }
     }
 
+    /// The part of the report with what speaks for it, as the fragment of an address. If the page has no such part, it searches for what is named after
+    /// the first hyphen.
+    #[must_use]
+    pub fn evidence(&self) -> Option<String> {
+        let part = Evidence { warning: self }.render().unwrap_or_default();
+        (!part.is_empty()).then_some(part)
+    }
+
     /// Whether it comes before everything else.
     pub(super) fn is_first(&self) -> bool {
         match self {
@@ -235,61 +243,30 @@ impl Warning {
     }
 
     /// Warns of a run that is done without a judged page, with the most frequent reason. Redirects and sitemaps count only if there is no
-    /// other reason, because they lead to other URLs. `example` finds a URL that was skipped for a reason.
-    pub(super) fn of_nothing(
+    /// other reason, because they lead to other URLs. `first` is the first URL that was skipped for a reason.
+    pub(super) fn of_nothing<'a>(
         counts: &Counts,
-        end: End,
-        example: impl FnOnce(Reason) -> Result<Option<UrlRow>, StateError>,
-    ) -> Result<Option<Self>, StateError> {
-        if end != End::Nothing {
-            return Ok(None);
-        }
+        first: impl FnOnce(Reason) -> Option<&'a UrlRow>,
+    ) -> Self {
         let leads_on = |reason| matches!(reason, Reason::Redirect | Reason::Sitemap);
-        let skipped = counts.skipped.iter();
-        let most =
-            skipped.max_by_key(|&(&reason, &count)| (!leads_on(reason), count, Reverse(reason)));
-        let example = most.map(|(&reason, _)| example(reason)).transpose()?.flatten();
-        Ok(Some(Self::Nothing {
-            reason: most.map(|(&reason, _)| reason),
-            skipped: most.map_or(0, |(_, &count)| count),
+        let skipped = counts.skipped.iter().map(|(&reason, &count)| (reason, count));
+        let most = skipped.max_by_key(|&(it, count)| (!leads_on(it), count, Reverse(it)));
+        let (reason, skipped) = most.unzip();
+        let example = reason.and_then(first);
+        Self::Nothing {
+            reason,
+            skipped: skipped.unwrap_or(0),
             known: counts.all_skipped(),
-            example: example.as_ref().map_or_else(String::new, |example| example.url.to_string()),
-            cause: example.as_ref().and_then(|example| example.cause),
-            detail: example.and_then(|example| example.detail),
-        }))
+            example: example.map_or_else(String::new, |row| row.url.to_string()),
+            cause: example.and_then(|row| row.cause),
+            detail: example.and_then(|row| row.detail.clone()),
+        }
     }
 
     /// Warns of a run that has ended with work left.
     pub(super) fn of_open(counts: &Counts, hosts: usize) -> Self {
         let left = [Reason::Host, Reason::Pending].iter().filter_map(|it| counts.skipped.get(it));
         Self::Open { urls: left.sum(), hosts: hosts as u64 }
-    }
-
-    /// Warns of seeds that could not be reached.
-    pub(super) fn of_seeds(
-        (unreachable, seeds): (u64, Vec<UrlRow>),
-        (pageless, answered): (u64, Vec<UrlRow>),
-    ) -> Option<Self> {
-        let is_server_error = |row: &UrlRow| match row.cause {
-            Some(SkipCause::Incomplete) => row.status.is_some(),
-            cause => cause == Some(SkipCause::RobotsNotReceived),
-        };
-        let seed = |row: UrlRow, answered| UnreachableSeed {
-            server_error: is_server_error(&row),
-            url: row.url.to_string(),
-            why: match (row.status, row.state) {
-                (Some(status), _) if row.detail.is_none() => format!("status {status}"),
-                (_, UrlState::Skipped(reason)) if answered => {
-                    row.detail.map_or_else(|| reason.to_string(), |why| format!("{reason}: {why}"))
-                }
-                _ => row.detail.unwrap_or_default(),
-            },
-            answered,
-        };
-        let seeds = seeds.into_iter().map(|row| seed(row, false));
-        let seeds = seeds.chain(answered.into_iter().map(|row| seed(row, true))).take(SEEDS);
-        let count = unreachable + pageless;
-        (count > 0).then(|| Self::Unreachable { count, seeds: seeds.collect() })
     }
 
     /// Warns of duplicates that are not stored although the policy now stores them: of the same site, of other sites.
@@ -323,6 +300,18 @@ impl Warning {
     }
 }
 
+/// The name of a part of the report, such as the row of a host.
+pub(super) fn anchor(kind: &str, of: &str) -> String {
+    shown(&format!("{kind}-{of}"), SHOWN)
+}
+
+/// Where the report has what speaks for a warning.
+#[derive(Template)]
+#[template(path = "evidence.txt", config = "src/report/askama.toml", escape = "none")]
+struct Evidence<'a> {
+    warning: &'a Warning,
+}
+
 /// The text of a warning.
 #[derive(Template)]
 #[template(path = "warning.txt", config = "src/report/askama.toml", escape = "none")]
@@ -331,15 +320,6 @@ struct Text<'a> {
 }
 
 impl Text<'_> {
-    fn counted(number: impl PrimitiveType<Value = u64>, thing: &str) -> String {
-        counted(number.get(), thing)
-    }
-
-    fn are(number: impl PrimitiveType<Value = u64>, thing: &str) -> String {
-        let (number, one) = (number.get(), number.get() == 1);
-        format!("{} {}", counted(number, thing), if one { "is" } else { "are" })
-    }
-
     fn is_answered(seeds: &[UnreachableSeed]) -> bool {
         seeds.iter().any(|seed| seed.answered)
     }

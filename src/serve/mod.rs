@@ -57,8 +57,7 @@ use crate::{
 };
 pub(crate) use access::for_browsers;
 use judge::{Gone, Judge, Phase};
-use metrics::Metrics;
-pub(crate) use metrics::{OfVerdict, plain_text};
+use metrics::{Metrics, OfVerdict};
 pub(crate) use page::{RECENT, Source, page};
 use stalled::Watched;
 

@@ -57,6 +57,16 @@
     return made("tr", "", made("td", "", made("span", "chip " + page.verdict, page.verdict + near)), made("td", "", link(page.url), ...repeats));
   };
 
+  // What speaks for it is in the report.
+  const alarm = ({ text, evidence }) => {
+    const card = made("p", "warning card", ...text.split(/(https?:\/\/[^\s);]+)/).map(link));
+    if (evidence === null) return card;
+    const anchor = made("a", "evidence", "Show");
+    anchor.href = "report#" + evidence;
+    card.append(" ", anchor);
+    return card;
+  };
+
   // What has not changed stays, so that it can be selected and clicked.
   const shown = {};
   const fill = (list, all, item) => {
@@ -93,6 +103,8 @@
     // It is the last that is sent, and stays.
     if (now.end) {
       source.close();
+      // The report is a file now.
+      document.body.classList.add("ended");
       find("rate").textContent = now.end;
     }
     for (const point of now.series) if (!points.length || point.at > points.at(-1).at) points.push(point);
@@ -100,7 +112,7 @@
     draw(now.unit);
     fill("judged", now.judged, row);
     fill("slow", now.slow ?? [], text => made("li", "", text));
-    fill("alarms", now.alarms ?? [], text => made("p", "warning card", ...text.split(/(https?:\/\/[^\s);]+)/).map(link)));
+    fill("alarms", now.alarms ?? [], alarm);
   };
 
   const source = new EventSource("events");

@@ -28,7 +28,7 @@ const EVERY: Duration = Duration::from_secs(1);
 pub(crate) const RECENT: u64 = 20;
 const SCRIPT: &str = include_str!("page.js");
 /// Nothing but what is in the page, and the script with this hash.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-dnwcCB2oLQCzlm9hDkmIlrhnIDc7P6NeTlRLhYdFBOc='; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-CPhdvunxo3G81w1qLp+YLnPfamkIJ2XyXp8fVcB1gXI='; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// What runs, and is shown.
 pub(crate) trait Source: Send + Sync + 'static {
@@ -54,10 +54,6 @@ struct Html {
 }
 
 impl Html {
-    fn text(&self, name: &str) -> &str {
-        self.now[name].as_str().unwrap_or_default()
-    }
-
     fn count(&self, name: &str) -> Option<String> {
         self.now["counts"][name].as_u64().map(thousands)
     }

@@ -217,6 +217,8 @@ fn the_page_shows_the_crawl_and_nobody_without_a_token_stops_it() {
     };
     assert!(shown["counts"]["fetched"].as_u64().unwrap() > 2, "{shown}");
     assert_eq!(shown["judged"][0]["verdict"], "unique");
+    let report = crawl.send("GET /report", HERE);
+    assert!(report.contains(">running</span>") && report.contains("<h2>Hosts</h2>"), "{report}");
     let metrics = crawl.send("GET /metrics", HERE);
     for line in [
         "# TYPE pagesieve_crawl_pages_judged_total counter",

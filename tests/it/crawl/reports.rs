@@ -47,11 +47,12 @@ fn a_host_that_turns_into_duplicates_is_reported() {
     });
     assert_eq!(dropped, Some(("a.test", 64, 48)), "{:?}", report.warnings);
     let now = PastRun::open(site.path()).unwrap().recent(1).unwrap();
-    assert!(now.alarms[0].starts_with("48 of the last 64 pages of a.test"), "{:?}", now.alarms);
+    let alarm = now.alarms[0].to_string();
+    assert!(alarm.starts_with("48 of the last 64 pages of a.test"), "{alarm}");
+    assert_eq!(now.alarms[0].evidence().as_deref(), Some("host-a.test"));
     let html = fs::read_to_string(site.path().join("report.html")).unwrap();
-    assert!(
-        html.contains("48 of the last 64 pages of a.test") && html.contains("<a href=\"#hosts\">")
-    );
+    assert!(html.contains("48 of the last 64 pages of a.test"));
+    assert!(html.contains("<a href=\"#host-a.test\">") && html.contains("<tr id=\"host-a.test\">"));
 }
 
 #[test]
@@ -67,7 +68,7 @@ fn sites_that_end_without_a_page_of_their_own_are_noticed_while_the_crawl_runs()
     let lost = Warning::Unrepresented { sites: 1, site: "b.test".to_owned(), pages: 1 };
     assert!(report.warnings.contains(&lost), "{:?}", report.warnings);
     let now = PastRun::open(site.path()).unwrap().recent(1).unwrap();
-    assert_eq!(now.alarms, [lost.to_string()]);
+    assert_eq!(now.alarms, [lost]);
 }
 
 #[test]
