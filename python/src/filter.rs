@@ -164,17 +164,11 @@ impl Window {
     /// Removes the document that is meant, in all its versions.
     fn remove(&mut self, identities: &[Identity]) -> Result<bool, state::StateError> {
         for identity in identities {
-            let was_there = match self {
-                Self::File(filter) => filter.remove_named(identity)?,
-                Self::Memory(filter) => {
-                    let versions = filter.versions(identity.key);
-                    for id in &versions {
-                        filter.remove(*id)?;
-                    }
-                    !versions.is_empty()
-                }
-            };
-            if was_there {
+            let versions = either!(self, filter => filter.versions(identity.key));
+            for id in &versions {
+                either!(self, filter => filter.remove(*id)?);
+            }
+            if !versions.is_empty() {
                 return Ok(true);
             }
         }

@@ -2,9 +2,7 @@
 
 import copy
 import pickle
-import sqlite3
 import time
-from contextlib import closing
 
 import pytest
 
@@ -102,14 +100,3 @@ def test_commits_can_wait(tmp_path):
                 raise KeyError
     with Filter(tmp_path / "seen.db") as seen:
         assert len(seen) == 301
-
-
-def test_a_document_is_removed_in_all_its_versions(tmp_path):
-    path = tmp_path / "seen.db"
-    with Filter(path) as seen:
-        for id, text in [("a", LONG), ("b", LONG), ("b", TEXT), ("c", TEXT)]:
-            seen.judge(text, id=id)
-        assert seen.remove("b") and not seen.remove("b") and not seen.remove("c")
-        assert "a" in seen and len(seen) == 1
-    with closing(sqlite3.connect(path)) as db:
-        assert [name for (name,) in db.execute("SELECT name FROM documents ORDER BY id")] == ["a", "c"]

@@ -143,20 +143,12 @@ impl Member {
         })?;
         let lease = Arc::new(Lease::default());
         lease.until.store(asked + millis(VALID), Ordering::Release);
-        let keeper =
-            Keeper { address: server.address.clone(), number, epoch, lease: Arc::clone(&lease) };
+        let address = server.address.clone();
+        let keeper = Keeper { address, number, epoch, lease: Arc::clone(&lease) };
         // It ends with its runtime.
         drop(waiter.runtime().spawn(keeper.keep(session.connection.take())));
-        let session = Session::new(server, "");
-        Ok(Self {
-            session,
-            number,
-            members: run.members,
-            epoch,
-            lease,
-            last: None,
-            _keeping: waiter,
-        })
+        let (session, members) = (Session::new(server, ""), run.members);
+        Ok(Self { session, number, members, epoch, lease, last: None, _keeping: waiter })
     }
 
     /// Stores links for other members, durably, and deletes batches that were received and committed. After these the member has something to do.

@@ -27,8 +27,6 @@ use super::{
 };
 #[cfg(feature = "crawl")]
 use crate::fingerprint::Segment;
-#[cfg(feature = "html")]
-use crate::submission::Identity;
 #[cfg(feature = "cluster")]
 use crate::{
     cluster::{self, Address, Claim, ClaimTally, Claims, Found, Run, Server, Terms},
@@ -184,26 +182,12 @@ impl Filter<Durable> {
         Ok(Self { engine, store: Durable::new(state, kept, Transaction::Open) })
     }
 
-    /// Removes a document in all its versions, also those that repeated other documents. Returns whether one of them was in the window; otherwise
-    /// nothing is removed.
+    /// Removes a document: these are the numbers of all its versions, also of those that repeated other documents. Returns whether one of them was in
+    /// the window; otherwise nothing is removed.
     ///
     /// # Errors
     /// As [`judge`](Self::judge).
-    #[cfg(feature = "html")]
-    pub fn remove_named(&mut self, of: &Identity) -> Result<bool, StateError> {
-        // To look for duplicates, too, reads the whole table.
-        if self.versions(of.key).is_empty() {
-            return self.store.check().map(|()| false);
-        }
-        let versions = self.state().documents_of(of)?;
-        self.remove_versions(&versions)
-    }
-
-    /// The same with the numbers of all its versions.
-    ///
-    /// # Errors
-    /// As [`judge`](Self::judge).
-    #[cfg(feature = "html")]
+    #[cfg(any(feature = "serve", test))]
     pub(crate) fn remove_versions(&mut self, ids: &[DocId]) -> Result<bool, StateError> {
         let mut others = Vec::new();
         for &id in ids {

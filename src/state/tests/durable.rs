@@ -301,9 +301,11 @@ fn a_document_is_removed_with_its_versions_that_were_duplicates() {
     let named = |id: &str| Identity { name: id.to_owned(), key: Key::of(id) };
     let rows = |filter: &DurableFilter, id: &str| filter.state().documents_of(&named(id)).unwrap();
     assert_eq!(rows(&filter, "b").len(), 2);
-    assert!(filter.remove_named(&named("b")).unwrap());
+    let versions = rows(&filter, "b");
+    assert!(filter.remove_versions(&versions).unwrap());
     assert!(rows(&filter, "b").is_empty() && rows(&filter, "a").len() == 1);
-    assert!(!filter.remove_named(&named("c")).unwrap(), "a duplicate stays");
+    let versions = rows(&filter, "c");
+    assert!(!filter.remove_versions(&versions).unwrap(), "a duplicate stays");
     assert_eq!(rows(&filter, "c").len(), 1);
     assert!(filter.judge(&documents.text("d", "Another.")).unwrap().verdict.is_unique());
 }
