@@ -220,7 +220,7 @@ impl Builder {
             run.end = End::Nothing;
         }
         run.seconds = (run.seconds * 1000.0).round() / 1000.0;
-        run.version = env!("CARGO_PKG_VERSION").to_owned();
+        env!("CARGO_PKG_VERSION").clone_into(&mut run.version);
         run.pass = self.pass;
         run.suspended = mem::take(&mut urls.suspended);
         run.series = state.series(POINTS)?;
