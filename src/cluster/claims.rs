@@ -92,11 +92,11 @@ pub(crate) struct Found {
 }
 
 /// The tables of a generation, and what claims in it.
-pub(super) fn generation(number: i32, lock: &str) -> String {
+pub(super) fn tables(generation: i32, lock: &str) -> String {
     // The one before is still searched.
-    let searched: Vec<_> = ((number - 1).max(1)..=number).map(holders).collect();
+    let searched: Vec<_> = ((generation - 1).max(1)..=generation).map(holders).collect();
     include_str!("generation.sql")
-        .replace("$N", &number.to_string())
+        .replace("$N", &generation.to_string())
         .replace("$LOCK", lock)
         .replace("$MOST", &MOST_COMPARED.to_string())
         .replace("$HOLDERS", &searched.join(" UNION ALL "))
@@ -108,8 +108,8 @@ fn holders(generation: i32) -> String {
         "(SELECT shared, r.id, r.url, r.sketch, r.marks FROM (
              SELECT holder, count(*) AS shared FROM key_{generation}
              WHERE key = ANY(its_keys) AND holder <> its_id AND session <> its_session
-             GROUP BY holder ORDER BY shared DESC LIMIT {MOST_COMPARED}
-         ) k JOIN record_{generation} r ON r.id = k.holder WHERE r.id <> ALL(compared))"
+             GROUP BY holder ORDER BY shared DESC, holder LIMIT {MOST_COMPARED}
+         ) k JOIN record_{generation} r ON r.id = k.holder)"
     )
 }
 
@@ -295,7 +295,7 @@ async fn turn_if_full(connection: &mut Connection, generation: i32) -> Result<()
         let sql = format!(
             "{} DROP TABLE IF EXISTS key_{last}, record_{last};
              UPDATE run SET generation = {next}, turned = now(); UPDATE ready SET generation = {next};",
-            self::generation(next, &generations)
+            tables(next, &generations)
         );
         transaction.batch_execute(&sql).await?;
     }

@@ -11,11 +11,12 @@ CREATE TABLE record_$N (
 ) WITH (toast_tuple_target = 4080);
 ALTER TABLE record_$N ALTER COLUMN sketch SET STORAGE EXTERNAL, ALTER COLUMN marks SET STORAGE EXTERNAL;
 
--- The records of the documents that hold one of these keys, but for those that were compared, the document itself, and what its session has claimed,
--- which its own window has. Those with most keys in common come first.
+-- Of the documents that hold most of these keys, the records of those that were not compared yet. Neither the document itself counts, nor what its session
+-- has claimed: its own window has that.
 CREATE FUNCTION holders_$N(its_keys bigint[], its_id bigint, its_session int, compared bigint[])
 RETURNS TABLE (id bigint, url text, sketch bytea, marks bytea) LANGUAGE sql STABLE AS $$
-    SELECT id, url, sketch, marks FROM ($HOLDERS) h ORDER BY shared DESC LIMIT $MOST
+    SELECT id, url, sketch, marks FROM (SELECT * FROM ($HOLDERS) h ORDER BY shared DESC, id LIMIT $MOST) most
+    WHERE id <> ALL(compared)
 $$;
 
 -- Claims a document. True: it is claimed. False: others hold keys of it with which it has not been compared. NULL: there is another generation, or a

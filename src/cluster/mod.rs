@@ -424,7 +424,7 @@ async fn create(
 ) -> Result<(), Failure> {
     let schema = address.schema();
     transaction.batch_execute(&format!("CREATE SCHEMA {schema};{SCHEMA}")).await?;
-    transaction.batch_execute(&claims::generation(1, &lock_of_generations(address.lock()))).await?;
+    transaction.batch_execute(&claims::tables(1, &lock_of_generations(address.lock()))).await?;
     transaction.batch_execute("INSERT INTO ready VALUES (1)").await?;
     let Terms { scheme, configuration, .. } = terms;
     let seed = terms.hash_seed.unwrap_or(terms.new_hash_seed).0.cast_signed();

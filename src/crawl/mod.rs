@@ -27,11 +27,9 @@ pub use crate::report::{End, Report};
 #[cfg(feature = "cli")]
 pub(crate) use against::{hash_seed_of, recipe_of};
 pub use control::{Control, Progress, SlowHosts, Tally, Waits};
-#[cfg(feature = "cli")]
-#[cfg(feature = "cli")]
-pub(crate) use directory::may_have_state;
-pub(crate) use directory::state_in;
 pub use directory::{delete_run, is_run};
+#[cfg(feature = "cli")]
+pub(crate) use directory::{may_have_state, state_in};
 pub use dry_run::{Forecast, ForecastUrl, SeedProblem, check_seeds, dry_run};
 pub use plan::{Cluster, CrawlError, Dedup, Links, Options, Plan, Policy, Store};
 #[cfg(feature = "cli")]

@@ -2,13 +2,14 @@
 //!
 //! It shows the progress, and the state as of its last commit: so it has the numbers of the report.
 
+mod metrics;
+
 use std::{
     path::PathBuf,
     sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
 
-use askama::Template;
 use axum::{
     Router,
     body::Bytes,
@@ -28,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     crawl::{CrawlError, PastRun, Progress, SlowHosts, running_report},
     page::{counted, thousands},
-    report::{ALARMS, End, HTML, Point, Warning},
+    report::{End, HTML, Warning},
     serve::{RECENT, Source, accept, for_browsers, page},
 };
 
@@ -124,40 +125,33 @@ impl Source for Shown {
     }
 }
 
-/// The counts of a crawl as they are now, over all its starts, and its last point, in the older format of Prometheus.
-#[derive(Template)]
-#[template(
-    path = "metrics.txt",
-    config = "src/live/askama.toml",
-    escape = "none",
-    whitespace = "preserve"
-)]
-struct Metrics {
-    now: Progress,
-    last: Point,
-}
-
 async fn metrics(State(shown): State<Arc<Shown>>) -> impl IntoResponse {
     let kind = "text/plain; version=0.0.4; charset=utf-8";
-    let now = *shown.progress.borrow();
+    let progress = *shown.progress.borrow();
     let last = move || PastRun::open(&shown.directory).ok()?.series(1).ok()?.pop();
     let last = spawn_blocking(last).await.ok().flatten().unwrap_or_default();
-    let text = Metrics { now, last }.render().expect("the template writes into memory");
-    ([(header::CONTENT_TYPE, kind)], text)
+    ([(header::CONTENT_TYPE, kind)], metrics::text(progress, &last))
 }
 
 /// The report as of the last commit. One at a time is made.
 async fn report(State(shown): State<Arc<Shown>>) -> Response {
     let mut last = shown.report.lock().await;
-    if last.as_ref().is_none_or(|(at, _)| at.elapsed() >= FRESH) {
-        let directory = shown.directory.clone();
-        let made = spawn_blocking(move || running_report(&directory).map(|it| it.html())).await;
-        *last = made.ok().and_then(Result::ok).map(|html| (Instant::now(), html.into()));
+    let fresh = last.as_ref().filter(|(at, _)| at.elapsed() < FRESH);
+    if let Some((_, html)) = fresh {
+        return Html(html.clone()).into_response();
     }
-    last.as_ref().map_or_else(
-        || (StatusCode::NOT_FOUND, "nothing is committed yet: load it again\n").into_response(),
-        |(_, html)| Html(html.clone()).into_response(),
-    )
+    let directory = shown.directory.clone();
+    let made = spawn_blocking(move || running_report(&directory).map(|it| it.html())).await;
+    match made.unwrap_or(Err(CrawlError::Panicked)) {
+        Ok(html) => {
+            let (_, html) = last.insert((Instant::now(), html.into()));
+            Html(html.clone()).into_response()
+        }
+        Err(CrawlError::NoRun(_)) => {
+            (StatusCode::NOT_FOUND, "nothing is committed yet: load it again\n").into_response()
+        }
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into_response(),
+    }
 }
 
 async fn command(State(shown): State<Arc<Shown>>, InPath(command): InPath<String>) -> Response {

@@ -98,16 +98,17 @@ impl Urls {
         let is_silent = |host: &&SuspendedRow| {
             matches!(host.cause, SuspendCause::Unanswered(_) | SuspendCause::Stopped(_))
         };
-        let silent = of_host.filter(is_silent).map(|host| host.cause.to_string());
-        let answered = !row.cause.is_some_and(SkipCause::may_pass) && silent.is_none();
+        let silent = of_host.filter(is_silent);
         // The links of one that is not to be indexed were followed: it did what seeds are for.
         let is_lost = is_no_page(reason) && reason != Reason::Noindex || silent.is_some();
         if !is_seed || !is_lost {
             return;
         }
+        let answered = !row.cause.is_some_and(SkipCause::may_pass) && silent.is_none();
         let (count, first) = if answered { &mut self.pageless } else { &mut self.unreachable };
         *count += 1;
         if first.len() < SEEDS {
+            let silent = silent.map(|host| host.cause.to_string());
             let why = match (silent.or_else(|| row.detail.clone()), row.status) {
                 (None, Some(status)) => format!("status {status}"),
                 (None, None) => reason.to_string(),
@@ -120,6 +121,15 @@ impl Urls {
             };
             first.push(UnreachableSeed { url: row.url.to_string(), why, server_error, answered });
         }
+    }
+
+    /// Warns of seeds that could not be reached, and perhaps of those with an answer that is no page.
+    fn warning(&self, is_pageless_named: bool) -> Option<Warning> {
+        let kinds = [Some(&self.unreachable), Some(&self.pageless).filter(|_| is_pageless_named)];
+        let count = kinds.iter().flatten().map(|(count, _)| count).sum();
+        let seeds = kinds.into_iter().flatten().flat_map(|(_, first)| first);
+        let seeds = seeds.take(SEEDS).cloned().collect();
+        (count > 0).then_some(Warning::Unreachable { count, seeds })
     }
 }
 
@@ -266,9 +276,9 @@ impl Builder {
         groups: &[Group],
         urls: &Urls,
     ) -> Result<Vec<Warning>, StateError> {
-        let Urls { unreachable, pageless, .. } = urls;
-        let is_all = unreachable.0 == run.counts.all_skipped();
-        let seeds = if unreachable.0 == 0 { pageless.0 } else { 0 };
+        let ((unreachable, _), (pageless, _)) = (&urls.unreachable, &urls.pageless);
+        let is_all = *unreachable == run.counts.all_skipped();
+        let seeds = if *unreachable == 0 { *pageless } else { 0 };
         let is_open = run.end == End::Open || run.end == End::Done && urls.is_postponed;
         let open = is_open.then(|| Warning::of_open(&run.counts, run.suspended.len()));
         let nothing = (run.end == End::Nothing).then(|| {
@@ -277,10 +287,7 @@ impl Builder {
         // If there is no page at all, `nothing` has advice for its reason; of a status, it says no more than the seeds.
         let is_by_status = matches!(&nothing, Some(Warning::Nothing { reason: Some(Reason::Status), skipped, .. }) if *skipped <= seeds);
         let is_left_out = run.end == End::Nothing && !is_by_status;
-        let pageless = if is_left_out { &Default::default() } else { pageless };
-        let count = unreachable.0 + pageless.0;
-        let seeds = unreachable.1.iter().chain(&pageless.1).take(SEEDS).cloned().collect();
-        let unreachable = (count > 0).then_some(Warning::Unreachable { count, seeds });
+        let unreachable = urls.warning(!is_left_out);
         let is_failure =
             |it: &Warning| matches!(it, Warning::Nothing { reason: Some(Reason::Failure), .. });
         let is_said = |it: &Warning| is_all || is_by_status || is_failure(it);

@@ -13,8 +13,8 @@ const BUCKETS: [f64; 12] =
     [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0];
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(super) struct OfVerdict {
-    pub(super) verdict: &'static str,
+pub(crate) struct OfVerdict {
+    pub(crate) verdict: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -91,9 +91,9 @@ impl Metrics {
         }
     }
 
-    /// In the older format of Prometheus, where a counter has its full name, and there are no units and no end.
+    /// The same in the older format of Prometheus.
     pub(super) fn plain_text(&self) -> String {
-        plain(&self.text())
+        plain_text(&self.registry)
     }
 
     pub(super) fn text(&self) -> String {
@@ -101,6 +101,13 @@ impl Metrics {
         encode(&mut text, &self.registry).expect("a string takes all");
         text
     }
+}
+
+/// In the older format of Prometheus, where a counter has its full name, and there are no units and no end.
+pub(crate) fn plain_text(registry: &Registry) -> String {
+    let mut text = String::new();
+    encode(&mut text, registry).expect("a string takes all");
+    plain(&text)
 }
 
 fn plain(text: &str) -> String {

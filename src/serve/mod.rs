@@ -57,7 +57,8 @@ use crate::{
 };
 pub(crate) use access::for_browsers;
 use judge::{Gone, Judge, Phase};
-use metrics::{Metrics, OfVerdict};
+use metrics::Metrics;
+pub(crate) use metrics::{OfVerdict, plain_text};
 pub(crate) use page::{RECENT, Source, page};
 use stalled::Watched;
 

@@ -109,6 +109,29 @@ fn a_document_that_another_filter_has_is_a_duplicate() {
     }
 }
 
+/// They share keys, so each is compared with those before it, which more than once hold some.
+#[test]
+fn documents_that_quote_the_same_are_all_kept() {
+    let Some(server) = postgres() else { return };
+    fresh(server, "quotes");
+    let quoted = words(7, 200).join(" ");
+    let quoting = |filter: &DurableFilter, number: u64| {
+        let text = format!("{} {quoted}", words(100 + number, 400).join(" "));
+        filter.documents().text(&format!("http://{number}.test/"), &text)
+    };
+    for number in 0..20 {
+        let mut filter = share(server, "quotes");
+        assert!(filter.judge(&quoting(&filter, number)).unwrap().verdict.is_unique(), "{number}");
+        filter.commit().unwrap();
+    }
+    let mut last = share(server, "quotes");
+    let again = last.judge(&quoting(&last, 3)).unwrap();
+    assert!(again.verdict.is_unique(), "the same document is itself");
+    let copy = last.documents().text("copy", &format!("{} {quoted}", words(103, 400).join(" ")));
+    let found = last.judge(&copy).unwrap();
+    assert!(found.verdict.matched().is_some());
+}
+
 #[test]
 fn what_is_looked_at_or_removed_is_not_claimed() {
     let Some(server) = postgres() else { return };
